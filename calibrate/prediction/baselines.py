@@ -28,17 +28,7 @@ from calibrate.fitting.fit import Fit, fit_points
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.calibration import MODELS, model_named
-from calibrate.models.closed import (
-    SHARPNESS_LOG_SD,
-    SHARPNESS_MEDIAN,
-    AsymptoticBounds,
-    Declining,
-    OnsetPNorm,
-    PNorm,
-    ScalabilityLaw,
-    log_p_norm,
-    shows_decline,
-)
+from calibrate.models.closed import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, PNorm, log_p_norm, shows_decline
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points, mape
 
@@ -320,20 +310,26 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
 
 
 def _models(points: Points, deepest: float) -> list[CurveModel]:
-    if points.load_type.is_memory:
-        return [model_named(name) for name in MODELS[points.load_kind]]
-    if points.load_type.is_open:
-        from calibrate.models.open import SleepingQueue, falls
+    """The models of the points' kind of load, without those that nothing in the points calls for."""
+    return [model for model in map(model_named, MODELS[points.load_kind]) if _may_hold(model, points, deepest)]
 
-        every = map(model_named, MODELS[points.load_kind])
-        return [model for model in every if falls(points) or not isinstance(model, SleepingQueue)]
-    from calibrate.models.stations import MOST_CROSSING, ServersAndDelay
 
-    crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
-    decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
-    formulas: list[CurveModel] = [OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), ScalabilityLaw()]
-    counted = max(deepest, crossing) <= MOST_CROSSING and len(points) > 1
-    return [*formulas, ServersAndDelay()] if counted else formulas
+def _may_hold(model: CurveModel, points: Points, deepest: float) -> bool:
+    """Whether the points ask for what the model adds: a falling response, a decline, servers that can be counted."""
+    match model.name:
+        case "M/G/c with setup":
+            from calibrate.models.open import falls
+
+            return falls(points)
+        case "p-norm with onset and decline":
+            return shows_decline(points.load, points.throughput_per_s)
+        case "servers and delay":
+            from calibrate.models.stations import MOST_CROSSING
+
+            crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
+            return max(deepest, crossing) <= MOST_CROSSING and len(points) > 1
+        case _:
+            return True
 
 
 def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Array]) -> Rung:

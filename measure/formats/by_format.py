@@ -17,7 +17,7 @@ from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.sweep import fio_sweep, log_sweep
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
-from measure.formats.servers import looks_like_server_run, server_runs_sweep
+from measure.formats.servers import JSON, TOOLS, looks_like_server_run, server_runs_sweep
 from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
@@ -91,7 +91,7 @@ def sniff(text: str, name: str) -> Format:
         return kind
     if start.startswith(("{", "[")):
         raise NoMeasurementError(
-            f'{name} is JSON, but not fio\'s (no "fio version"), nor that of oha, k6 or vLLM; run fio with '
+            f'{name} is JSON, but not fio\'s (no "fio version"), nor that of {", ".join(JSON)}; run fio with '
             "--output-format=json+"
         )
     if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
@@ -105,8 +105,8 @@ def sniff(text: str, name: str) -> Format:
         return "table"
     begins = " ".join(start[:40].split())
     raise NoMeasurementError(
-        f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, wrk, "
-        f"ab, hey, oha, k6, pgbench, sysbench, redis-benchmark, Locust, vLLM); begins {begins!r}",
+        f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, {TOOLS}); "
+        f"begins {begins!r}",
         text,
     )
 

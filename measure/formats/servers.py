@@ -151,15 +151,17 @@ TEXTS: Mapping[str, tuple[str, str, Reader]] = {
 }
 """A line that only this tool prints, one at which each run begins, and what reads a run."""
 
-JSON = {is_oha: oha, is_k6: k6, is_vllm: vllm}
-"""How a document is known, and what reads it."""
+JSON = {"k6": (is_k6, k6), "oha": (is_oha, oha), "vLLM": (is_vllm, vllm)}
+"""Of each tool that writes JSON: how a document is known, and what reads it."""
+
+TOOLS = ", ".join(sorted({*TEXTS, *JSON, "Locust"}, key=str.casefold))
 
 
 def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
     """What reads the text; None where no load generator wrote it."""
     if text.lstrip().startswith(("{", "[")):
         found = documents(text)
-        read = next((read for known, read in JSON.items() if found and all(map(known, found))), None)
+        read = next((read for known, read in JSON.values() if found and all(map(known, found))), None)
         return None if read is None else lambda _, name: [read(one, name) for one in found]
     if server_reports.looks_like_locust(text):
         return server_reports.locust

@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.closed import OnsetPNorm, PNorm
+from calibrate.models.calibration import MODELS, model_named
+from calibrate.models.closed import ClosedModel, OnsetPNorm, PNorm
 from qsim import Closed, Exponential, Station, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
+
+
+def test_a_model_goes_by_its_own_name_and_one_over_queue_depths_is_closed() -> None:
+    for kind, models in MODELS.items():
+        for name in models:
+            assert model_named(name).name == name
+            assert isinstance(model_named(name), ClosedModel) == (kind == "queue_depth")
 
 
 def test_p_norm_is_the_formula() -> None:
