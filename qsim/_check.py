@@ -12,7 +12,7 @@ from qsim._types import IntArray
 from qsim.errors import InvalidParameterError
 
 MOST = 2**53
-"""The largest count: from there on a float no longer tells a number from the next."""
+"""The largest count: beyond it floats do not distinguish neighbouring whole numbers."""
 
 
 def number(name: str, value: object) -> float:
@@ -64,7 +64,7 @@ def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
 
 
 def capacity(value: object, servers: float) -> int:
-    """The places at a station with these servers, theirs among them."""
+    """The places at a station, those at its ``servers`` included: at least that many."""
     least = 1 if servers == math.inf else int(servers)
     customers = "the customer" if least == 1 else f"the {least} customers"
     return count("capacity", value, least, f"it includes {customers} in service; None means no limit")
@@ -80,7 +80,7 @@ def fraction(name: str, value: object) -> float:
 
 
 def sequence(name: str, values: object) -> tuple[Any, ...]:
-    """The values as a tuple; raises ValueError when they are no list of anything."""
+    """The values as a tuple; raises ValueError when they are not a list."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         remedy = f"write [{values!r}] for a single one"
         raise InvalidParameterError(name, f"must be a list, not {values!r}", remedy, values)
@@ -98,7 +98,7 @@ def counts(name: str, values: object, minimum: int = 1) -> list[int]:
 
 
 def counts_upto(name: str, values: object) -> IntArray:
-    """The whole numbers asked for, shape (m,): those of a list, or all of 1, 2, ..., N where one number is given."""
+    """Whole numbers, shape (m,): those of a list, or 1, 2, ..., N for one number N."""
     if isinstance(values, str) or np.ndim(values) == 0:  # type: ignore[arg-type]
         return np.arange(1, count(name, values) + 1)
     wanted = counts(name, np.asarray(values).tolist())
@@ -108,7 +108,7 @@ def counts_upto(name: str, values: object) -> IntArray:
 
 
 def each_count(name: str, value: object) -> IntArray:
-    """One whole number from 1 on, shape (1,), or as many as a list holds."""
+    """Whole numbers from 1 on: shape (1,) for one number, (m,) for a list of m."""
     return np.array(counts(name, np.asarray(value).tolist()) if np.ndim(value) else [count(name, value)])  # type: ignore[arg-type]
 
 

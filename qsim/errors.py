@@ -1,8 +1,8 @@
-"""What the library refuses, and what it says when it does.
+"""The errors of the library.
 
-Every refusal names the thing, its value and the remedy, and holds them as fields.  Constructors raise
-``InvalidParameterError``, a ``ValueError``, for a parameter that makes no sense at all; a ``QsimError`` is for a model
-that is well formed but has no answer of the kind that was asked for.
+Each names the parameter or model, its value and the remedy, and holds them as fields.  Constructors raise
+``InvalidParameterError``, a ``ValueError``, for an invalid parameter; a ``QsimError`` is for a valid model that has no
+answer of the kind requested.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Self
 
 
 class QsimError(Exception):
-    """Base of every refusal that is more than a malformed parameter."""
+    """Base of every error that is not about an invalid parameter."""
 
 
 class InvalidParameterError(ValueError):
-    """A parameter that makes no sense.
+    """An invalid parameter.
 
     Attributes: ``parameter``, its name; ``problem``, what is wrong, as "must be positive, not -1" or "is empty";
-    ``remedy``, what to give instead or why ("" where the problem says it); ``value``, as it was given, or None.
+    ``remedy``, what to give instead or why ("" where the problem implies it); ``value``, as it was given, or None.
     """
 
     def __init__(self, parameter: str, problem: str, remedy: str = "", value: object = None) -> None:
@@ -30,7 +30,7 @@ class InvalidParameterError(ValueError):
         return self.sentence(self.parameter)
 
     def sentence(self, name: str) -> str:
-        """The whole sentence, with the parameter under the ``name`` by which its reader knows it."""
+        """The whole sentence, with ``name`` as the parameter's name (an option, a column)."""
         begun = f"{name}{self.problem}" if self.problem.startswith((":", "=")) else f"{name} {self.problem}"
         if not self.remedy:
             return begun
@@ -38,7 +38,7 @@ class InvalidParameterError(ValueError):
 
 
 def must_be(holds: bool, parameter: str, value: object, wanted: str) -> None:
-    """InvalidParameterError saying what ``value`` must be, unless it ``holds``."""
+    """Raise InvalidParameterError naming what ``value`` must be, unless ``holds`` is true."""
     if not holds:
         shown = f"{value:g}" if isinstance(value, float) else repr(value)
         raise InvalidParameterError(parameter, f"is {shown}", f"it must be {wanted}", value)
@@ -67,7 +67,7 @@ class UnstableQueueError(QsimError, ValueError):
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, float, float, int]]:
-        return type(self), self._given  # so that it survives the way home from another process
+        return type(self), self._given  # so that it can be pickled between processes
 
 
 def _shown(count: int) -> str:
@@ -75,7 +75,7 @@ def _shown(count: int) -> str:
 
 
 class NoFormulaError(QsimError, ValueError):
-    """No formula is known here for this model; ``simulate``, or what is said, is the way.
+    """No formula is known for this model; the message names ``simulate`` or another remedy.
 
     Attributes: ``reason``, what there is no formula for, and why.
 
@@ -101,9 +101,9 @@ class NoEngineError(QsimError, ValueError):
 
 
 class SteadyStateError(QsimError, ValueError):
-    """The run is too short to speak of a steady state.
+    """The run is too short for a steady state.
 
-    Attributes: ``metrics``, the estimate the run gave (:class:`qsim.Metrics`), with the reasons in its ``warnings``;
+    Attributes: ``metrics``, the estimate of the run (:class:`qsim.Metrics`), with the reasons in its ``warnings``;
     ``problem``; ``remedy``, a sentence that ends before the word for ``allow_short``.
     """
 
@@ -120,4 +120,4 @@ class SteadyStateError(QsimError, ValueError):
 
 
 class MissingExtraError(QsimError, ImportError):
-    """An optional part was not installed; the message says how to install it."""
+    """An optional part is not installed; the message says how to install it."""

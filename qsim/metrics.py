@@ -1,4 +1,4 @@
-"""What is known of a queue once it is solved or simulated.
+"""The results of solving or simulating a queue.
 
 The symbols are the textbook's. X: throughput, rho: utilization of one server, L and Lq: mean number present
 and waiting, W and Wq: mean time present and waiting. For a closed model they describe the queueing stations;
@@ -45,9 +45,9 @@ MOST_PIECES = 200
 
 
 def variance_from_tail(survival: Callable[[float], float], scale: float) -> float:
-    """Var[T] = 2·integral of t·P(T > t) - (integral of P(T > t))², piece after piece of doubling length.
+    """Var[T] = 2·integral of t·P(T > t) - (integral of P(T > t))², over pieces of doubling length.
 
-    ``scale`` is a typical time.  Infinite where the pieces never die out.
+    ``scale`` is a typical time.  Infinite where the pieces do not converge.
 
     >>> round(variance_from_tail(lambda t: math.exp(-t / 3), scale=1.0), 6)
     9.0
@@ -67,7 +67,7 @@ def variance_from_tail(survival: Callable[[float], float], scale: float) -> floa
 
 
 class Described(Protocol):
-    """What was solved or simulated."""
+    """The model that was solved or simulated."""
 
     @property
     def kendall(self) -> str: ...
@@ -83,11 +83,11 @@ class TimeDistribution(Protocol):
     """The distributions of W and Wq."""
 
     def quantile(self, q: float, of: str) -> float:
-        """The time within which a share q stays below, 0 < q < 1."""
+        """The time t with P(T <= t) = q, 0 < q < 1."""
         ...
 
     def quantile_interval(self, q: float, of: str) -> Interval:
-        """A confidence interval for that time; both ends equal where it is exact."""
+        """A confidence interval for the quantile; both ends are equal where it is exact."""
         ...
 
     def survival(self, t: float, of: str) -> float:
@@ -100,7 +100,7 @@ class TimeDistribution(Protocol):
 
 
 class ExactTimes(TimeDistribution, Protocol):
-    """Times whose quantiles are exact, and so their own intervals."""
+    """Times whose quantiles are exact, so that each is its own interval."""
 
     def quantile_interval(self, q: float, of: str) -> Interval:
         """The quantile twice."""
@@ -114,18 +114,18 @@ class ExactTimes(TimeDistribution, Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Metrics(Result):
-    """The answer, in the model's own time unit.
+    """The results for a model, in its time unit.
 
     ``method`` names the formula (with its source) or the engine. ``intervals`` holds a confidence interval,
     at level ``confidence``, for each simulated value. ``warnings`` says what weakens the numbers.
 
-    Of a network, the values are those of a whole cycle or passage (utilization: of the busiest station), and
-    ``stations`` holds one Metrics for each queueing station, per visit; of several classes of customers they are
-    the totals, and ``classes`` holds one for each class, as do those of each station: ``net["die"]["read"].W``.
+    For a network, the values are those of a whole cycle or passage (utilization: of the busiest station), and
+    ``stations`` holds one Metrics for each queueing station, per visit; with several classes of customers they are
+    the totals, and ``classes`` holds one for each class, as does each station: ``net["die"]["read"].W``.
     ``name`` says which station or class a part is.
 
     Where only approximations are known, ``approximations`` holds the mean wait by each author's name; how
-    far they differ is no confidence interval.
+    far they differ is not a confidence interval.
 
     >>> from qsim import MM1, solve
     >>> solve(MM1(arrival_rate=16, service_rate=20)).W
@@ -193,8 +193,8 @@ class Metrics(Result):
         """The Metrics of one station by Little's law: L = X·W, Lq = X·Wq, with W = Wq + S.
 
         Give the mean waiting time ``Wq`` or the mean response time ``W``.  ``service`` is the mean time in service S,
-        ``servers`` their number c; the ``utilization`` is X·S/c unless it is given.  ``most`` can be
-        present, whatever is rounded.  ``more`` are other fields.
+        ``servers`` their number c; the ``utilization`` is X·S/c unless it is given.  ``most``: the upper limit of L
+        and Lq, despite rounding.  ``more``: other fields.
 
         >>> from qsim import MM1
         >>> r = Metrics.from_times(MM1(16, 20), throughput=16, Wq=0.2, service=0.05, servers=1, method="by hand")
@@ -205,7 +205,7 @@ class Metrics(Result):
             raise InvalidParameterError("Wq", "must be given, or W", "one of them, not both")
         wait = Wq if Wq is not None else max(0.0, float(W or 0.0) - service)
         stay = W if W is not None else wait + service
-        flows = throughput > 0  # nobody comes: nobody is there, however long a visit would take
+        flows = throughput > 0  # without arrivals L is 0, however long a visit would take
         busy = min(throughput * service / servers, 1.0) if flows else 0.0
         return cls(
             model=model,
@@ -233,13 +233,13 @@ class Metrics(Result):
         parts = {part.name: part for part in (*self.classes, *self.stations)}
         if name not in parts:
             if not self.stations and name in getattr(self.model, "listed", ()):
-                return self  # of one station the whole says it all
+                return self  # a single station has the values of the network
             known = ", ".join(parts) or "none"
             raise InvalidParameterError("name", f"must be that of a station or class ({known}), not {name!r}")
         return parts[name]
 
     def kind_of(self, name: str) -> Kind:
-        """How the value called ``name`` came about: exact, bound, approximation or simulated."""
+        """The kind of the value called ``name``: exact, bound, approximation or simulated."""
         _check.one_of("name", name, tuple(SYMBOLS))
         return self.kinds.get(name, self.kind)
 
@@ -307,7 +307,7 @@ class Metrics(Result):
 
 
 def _each(function: Callable[[Any], float], given: Any) -> float | FloatArray:
-    """The function of one value, or an array of those of each."""
+    """The function of one value, or an array of its values for a sequence."""
     if np.ndim(given) == 0:
         return float(function(given))
     return np.array([function(one) for one in np.asarray(given).tolist()], dtype=np.float64)

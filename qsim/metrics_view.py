@@ -1,4 +1,4 @@
-"""How Metrics are shown: text, a data frame, a figure, plain data for JSON."""
+"""Metrics as text, a data frame, a figure, and plain data for JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ShowValue: TypeAlias = Callable[[str, float], str]
-"""Writes the value of that name."""
+"""Formats the value of that name."""
 
 LOSSES = {
     "p_wait": "probability that an arrival that is let in waits",
@@ -37,7 +37,7 @@ def _four_digits(_: str, value: float) -> str:
 
 
 def short_text(metrics: Metrics) -> str:
-    """The model with its method, and the answer."""
+    """The model with its method, and the answer in a sentence."""
     return f"{_headline(metrics)}\n{_answer(metrics, _four_digits)}"
 
 

@@ -1,4 +1,4 @@
-"""How every result shows itself: a few lines of text, a table in a notebook, a data frame, a figure.
+"""The base class of results: short text, a table in a notebook, a data frame, a figure.
 
 Solved queues, sweeps, fits, predictions and comparisons all inherit from :class:`Result`, so the same methods work on
 each of them.
@@ -21,7 +21,7 @@ _ROWS = 20  # of a table in a notebook
 def shown_by(place: str, doc: str = "") -> Callable[[Any], Any]:
     """A method whose work is done by the function at ``place`` ("module:function"), imported at its first call.
 
-    A value that is shown this way imports nothing of what shows it.
+    So a result does not import the code that shows it.
 
     >>> class Word(str):
     ...     length = shown_by("builtins:len")
@@ -48,7 +48,7 @@ class ShownText(str):
 
 
 class Result(ABC):
-    """What is known after a step: its ``repr`` is short, a notebook shows it as a table."""
+    """The result of a step: its ``repr`` is short, a notebook shows it as a table."""
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
@@ -63,7 +63,7 @@ class Result(ABC):
         """The answer in a few lines."""
 
     def summary(self) -> Any:
-        """The answer in a few lines, or the figures of it where a class has more to say.
+        """The answer in a few lines, or as a table where a class has more to show.
 
         >>> from qsim import MM1, solve
         >>> solve(MM1(arrival_rate=16, service_rate=20)).summary()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 LABEL = 8
-"""Width of the words in capitals before the lines of an answer."""
+"""Width of the labels in capitals before the lines of an answer."""
 
 
 def labelled(label: str, text: str) -> str:
@@ -14,7 +14,7 @@ def labelled(label: str, text: str) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int | Sequence[bool] = 1) -> str:
-    """The rows below their header (empty: none); the first ``left`` columns are flush left, or those it says so of.
+    """The rows below their header (empty: none). ``left``: how many first columns are flush left, or a flag for each.
 
     >>> print(table(("size", "peak"), [("4 KiB", "308 k/s"), ("128 KiB", "20 k/s")]))
     size        peak

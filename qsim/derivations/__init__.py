@@ -1,8 +1,8 @@
-"""How an answer comes about, step by step with the numbers put in.
+"""Derivations of an answer, step by step with numbers.
 
-The steps are those of a textbook, worked out from the model and not taken from :func:`qsim.solve`; that both agree
-is tested.  Where a family is solved numerically, in a way that no board has room for, the derivation gives what the
-numbers must obey, and what one would estimate by hand.
+The steps are those of a textbook, computed from the model and not taken from :func:`qsim.solve`; tests check that
+both agree.  Where a family is solved numerically, the derivation gives the laws that the numbers obey, and an
+estimate by hand.
 
 >>> from qsim import MM1
 >>> print(derive(MM1(arrival_rate=16, service_rate=20)).steps[2].equation())
@@ -38,7 +38,7 @@ WRITERS: Mapping[Formula[Any], Callable[[DerivationBuilder, Any], bool]] = {
     jackson.FORMULA: networks.jackson,
     product_form.FORMULA: networks.closed,
 }
-"""What writes the derivation of each family that has one; it returns False where the values are numerical."""
+"""The writer of each family's derivation; it returns False where the values are numerical."""
 
 
 def derive(model: Network) -> Derivation:

@@ -1,8 +1,8 @@
-"""A derivation, line by line: what is given, and step by step what follows from what stands above.
+"""A derivation, line by line: given values, and steps that follow from the lines above.
 
-Steps are written as text, a line each: ``name = formula | reason``, or ``# remark``.  A formula is as in Python,
-``"rho**2 / (1 - rho)"``, and shown as it is worked out, with symbols or with numbers.  Names end up as textbook
-symbols: ``lam`` as lambda, ``B_3`` as B(3), ``W_1_2`` as W(1,2).
+Steps are written as text, a line each: ``name = formula | reason``, or ``# remark``.  A formula is a Python expression,
+``"rho**2 / (1 - rho)"``, and is shown with symbols and with numbers.  Names are shown as textbook symbols: ``lam`` as
+lambda, ``B_3`` as B(3), ``W_1_2`` as W(1,2).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _TOKEN = re.compile(r"(?P<name>[A-Za-z]\w*)|(?P<constant>\d[\d.]*(?:e[-+]?\d+)?)
 
 
 def value_of(formula: str, values: Mapping[str, float]) -> float:
-    """The formula worked out. NameError for a name without a value."""
+    """The value of the formula. NameError for a name without a value."""
     return float(eval(formula, {"__builtins__": {}}, {**FUNCTIONS, **values}))  # noqa: S307  # formulas of this folder
 
 
 def symbols_of(formula: str) -> str:
-    """The formula as it stands in a book."""
+    """The formula with textbook symbols."""
     return _written(formula, symbol)
 
 
@@ -47,7 +47,7 @@ def numbers_of(formula: str, values: Mapping[str, float]) -> str:
 
 
 def symbol(name: str) -> str:
-    """A name as it stands in a book."""
+    """The textbook symbol of a name."""
     indexed = _INDEXED.fullmatch(name)
     if indexed is None:
         return _SYMBOLS.get(name, name)
@@ -55,7 +55,7 @@ def symbol(name: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number with six digits."""
+    """A number with six significant digits."""
     return f"{value:.6g}"
 
 
@@ -84,10 +84,10 @@ _NAMES = {**{text: name for name, (text, _) in SYMBOLS.items()}, "p_wait": "p_wa
 
 @dataclass(frozen=True)
 class DerivationStep:
-    """One line: ``symbol = formula = numbers = value``, and why.
+    """One line: ``symbol = formula = numbers = value``, and its reason.
 
-    ``formula`` is "" for what is given; ``numbers`` is "" where the formula cannot be put into a line of numbers.
-    ``name`` is the value of :class:`qsim.Metrics` that the step ends in, "" where there is none.
+    ``formula`` is "" for a given value; ``numbers`` is "" where the formula cannot be written with numbers.
+    ``name`` is the field of :class:`qsim.Metrics` that the step computes, "" where there is none.
     """
 
     symbol: str
@@ -98,7 +98,7 @@ class DerivationStep:
     name: str = ""
 
     def equation(self, show: Callable[[str, float], str] | None = None) -> str:
-        """The line without its reason; ``show`` writes a value of Metrics by its name."""
+        """The line without its reason; ``show`` formats a value of Metrics by its name."""
         value = show(self.name, self.value) if show and self.name else number(self.value)
         sides = [self.symbol, self.formula, self.numbers, value]
         shown = [side for i, side in enumerate(sides) if side and side not in sides[:i]]
@@ -114,9 +114,9 @@ class Remark:
 
 @dataclass(frozen=True)
 class DerivationTable:
-    """A recursion row by row, as one fills it in: a header, and the rows that are shown.
+    """A recursion row by row: a header, and the rows that are shown.
 
-    A row is None where others are left out.
+    A row is None where rows are left out.
     """
 
     header: tuple[str, ...]
@@ -133,7 +133,7 @@ Line: TypeAlias = DerivationStep | Remark | DerivationTable
 
 @dataclass(frozen=True)
 class Derivation:
-    """How the answer for ``model`` comes about; ``method`` names the theory and its source."""
+    """The derivation of the answer for ``model``; ``method`` names the theory and its source."""
 
     model: Network
     method: str
@@ -145,7 +145,7 @@ class Derivation:
         return tuple(line for line in self.lines if isinstance(line, DerivationStep))
 
     def text(self, show: Callable[[str, float], str] | None = None) -> str:
-        """A line for each step, its reason behind it or below; ``show`` writes a value of Metrics by its name."""
+        """A line for each step, its reason behind it or below; ``show`` formats a value of Metrics by its name."""
         equations = [step.equation(show) for step in self.steps]
         column = min(max(map(len, equations), default=0), _WIDEST) + 2
         lines = []
@@ -165,19 +165,19 @@ class Derivation:
 
 
 class DerivationBuilder:
-    """Where a derivation is written; ``values`` holds what stands so far, by name."""
+    """Collects the lines of a derivation; ``values`` holds the values so far, by name."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self.values: dict[str, float] = {}
 
     def given(self, name: str, value: float, because: str) -> None:
-        """What the model says."""
+        """Add a value given by the model."""
         self.values[name] = float(value)
         self.lines.append(DerivationStep(symbol(name), "", "", float(value), because))
 
     def steps(self, text: str, **words: object) -> None:
-        """Lines ``name = formula | reason`` and ``# remark``, with ``words`` in place of {their names}."""
+        """Add lines ``name = formula | reason`` and ``# remark``, with ``words`` in place of {their names}."""
         for line in filter(str.strip, text.format(**words).splitlines()):
             if line.strip().startswith("# "):
                 self.remark(line.strip()[2:])
@@ -187,23 +187,23 @@ class DerivationBuilder:
             self.let(name.strip(), formula.strip(), because.strip())
 
     def let(self, name: str, formula: str, because: str = "") -> float:
-        """What follows from what stands above, by ``formula``."""
+        """Add the value of ``formula``, computed from the lines above, and return it."""
         value = value_of(formula, self.values)
         step = DerivationStep(symbol(name), symbols_of(formula), numbers_of(formula, self.values), value, because)
         return self._add(name, step)
 
     def found(self, name: str, value: float, formula: str, because: str = "", numbers: str = "") -> float:
-        """What a board has no room to work out: a root, a long sum. ``formula`` and ``numbers`` are shown as given."""
+        """Add a value computed elsewhere (a root, a long sum); ``formula`` and ``numbers`` are shown as given."""
         return self._add(name, DerivationStep(symbol(name), formula, numbers, float(value), because))
 
     def total(self, name: str, parts: Sequence[float], formula: str, because: str = "") -> float:
-        """The sum of many parts, the first few and the last of them written out."""
+        """Add the sum of many parts, the first few and the last of them written out."""
         return self.found(name, float(sum(parts)), formula, because, " + ".join(_some([number(p) for p in parts])))
 
     def repeat(self, indices: Sequence[int], formulas: Mapping[str, str], because: str = "") -> None:
-        """Formulas for each index, with ``{i}`` and ``{j}`` (the index before); those in the middle are not shown.
+        """Add formulas for each index, with ``{i}`` and ``{j}`` (the previous one); those in the middle are not shown.
 
-        Values are named ``name_i``; the reason stands at the first line only.
+        Values are named ``name_i``; only the first line has the reason.
         """
         shown = set(_some(list(indices), gap=-1))
         for place, i in enumerate(indices):
@@ -218,17 +218,17 @@ class DerivationBuilder:
                     self.values[f"{name}_{i}"] = value_of(written, self.values)
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[float]]) -> None:
-        """A recursion, a row for each step; those in the middle are left out where there are many."""
+        """Add a recursion, a row for each step; those in the middle are left out where there are many."""
         shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS // 2], None, *rows[-_MOST_ROWS // 2 :]]
         kept = tuple(None if r is None else tuple(map(float, r)) for r in shown)
         self.lines.append(DerivationTable(tuple(header), kept))
 
     def remark(self, text: str) -> None:
-        """A sentence between the lines."""
+        """Add a sentence between the lines."""
         self.lines.append(Remark(text))
 
     def without(self, *names: str) -> None:
-        """The values of these names are not those of the model's Metrics, or not only."""
+        """Mark these names as different from the model's Metrics of the same name."""
         for i, line in enumerate(self.lines):
             if isinstance(line, DerivationStep) and line.name in names:
                 self.lines[i] = dataclasses.replace(line, name="")

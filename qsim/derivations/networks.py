@@ -1,6 +1,6 @@
-"""Networks: traffic equations and stations alone, mean values from population to population.
+"""Networks: traffic equations and independent stations when open, mean value analysis when closed.
 
-With single servers a closed population grows from 1 to N and three lines repeat.
+With single servers three lines repeat for each population from 1 to N.
 
 Source: Jackson (1957); Reiser & Lavenberg (1980), J. ACM 27.  The theory is in :mod:`qsim.analytic.networks` and
 :mod:`qsim.analytic.closed`.
@@ -108,7 +108,7 @@ def _birth_and_death(to: DerivationBuilder, model: ClosedQueue) -> bool:
 
 
 def jackson(to: DerivationBuilder, view: ClassNetwork) -> bool:
-    """One class from outside: the stations fed from outside and by each other, each on its own."""
+    """One open class: the traffic equations, then each station on its own."""
     net = view.network
     if len(net.stations) > _MOST_STATIONS or len(net.classes) > 1 or not view.arrival_rates[0]:
         return False
@@ -193,7 +193,7 @@ def _station(to: DerivationBuilder, place: ClassStation, i: int) -> None:
 
 
 def _in_turn_once(view: ClassNetwork) -> bool:
-    """Whether everyone comes to one station once, and waits only for those who came before."""
+    """Whether the network is one station that each customer visits once, served in order of arrival."""
     return len(view.stations) == 1 and view.stations[0].in_turn and all(v == 1 for v in view.stations[0].visits)
 
 
@@ -214,7 +214,7 @@ def closed(to: DerivationBuilder, view: ClassNetwork) -> bool:
 
 
 def _bounds(to: DerivationBuilder, view: ClassNetwork) -> None:
-    """The demands, what no network of these can do, and its knee."""
+    """The demands, the bounds on throughput and response time, and the knee."""
     to.given("N", view.populations[0], "customers that circle")
     to.given("Z", view.think_times[0], "time away from the servers, in each cycle")
     shares = []

@@ -1,7 +1,7 @@
 """Single queues with Poisson arrivals, and an estimate by hand for any other.
 
 The theory with its sources is in :mod:`qsim.analytic.open`, in the file of each family.  A function returns False for a
-model that no board has room for.
+model too large to write out.
 """
 
 from __future__ import annotations
@@ -177,5 +177,5 @@ def two_moments(to: DerivationBuilder, model: OpenQueue) -> None:
 
 
 def joined(form: str, indices: Sequence[int], by: str = " + ") -> str:
-    """A form with each index, put together; 0 of none."""
+    """The ``form`` with each index, joined; "0" for none."""
     return by.join(form.format(i=i) for i in indices) or "0"

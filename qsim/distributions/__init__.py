@@ -1,8 +1,8 @@
 """Distributions of times: between arrivals, of service, of thinking.
 
-Each is a frozen description: it knows its mean, its squared coefficient of variation (scv, the one number
-that sets, with the load, how long queues get), its distribution function, and how to draw from it.  Times are
-in any unit, as long as one model uses the same unit throughout.
+Each is a frozen value with its mean, its squared coefficient of variation (scv, which together with the load
+sets how long queues get), its distribution function, and a sampler.  Times are in any unit, as long as one model
+uses the same unit throughout.
 
 >>> round(HyperExponential.from_moments(mean=2.0, scv=4.0).scv, 9)
 4.0
@@ -39,13 +39,13 @@ __all__ = [
 
 
 def law_to_dict(law: Distribution) -> dict[str, Any]:
-    """A law as JSON holds it: ``family`` and the parameters of its constructor."""
+    """A law as plain data for JSON: ``family`` and the parameters of its constructor."""
     kept = {f.name: _plain(getattr(law, f.name)) for f in fields(law)}  # type: ignore[arg-type]
     return {"family": type(law).__name__, **kept}
 
 
 def law_from_dict(values: Mapping[str, Any]) -> Distribution:
-    """The inverse of ``law_to_dict``. Raises ValueError for a family or parameters that qsim has not."""
+    """The inverse of ``law_to_dict``. Raises ValueError for an unknown family or parameters."""
     family = globals().get(str(values.get("family")))
     if not (isinstance(family, type) and issubclass(family, Distribution) and family is not Distribution):
         raise ValueError(f"the law {values.get('family')!r} is unknown")

@@ -1,4 +1,4 @@
-"""What every distribution of times can do.
+"""The base class of distributions of times.
 
 A family supplies ``mean``, ``scv``, ``fill``, ``cdf`` and ``limited_mean``; the rest follows here.  Families that
 know more (raw moments, transforms, phases) override it.
@@ -19,10 +19,10 @@ from qsim._types import FloatArray
 from qsim.errors import InvalidParameterError
 
 Phases: TypeAlias = tuple[FloatArray, FloatArray]
-"""A phase-type law (α, T): the phase it starts in, and the rates between phases until it is over."""
+"""A phase-type law (α, T): probabilities of the first phase, and the rates between phases until the end."""
 
 LOG_STEP = 0.02
-"""Of the integrals over the logarithm of time: analytic integrands are exact to rounding at this step."""
+"""Step of the integrals over the logarithm of time: exact to rounding for analytic integrands."""
 
 
 class Distribution:
@@ -88,7 +88,7 @@ class Distribution:
         return float(np.trapezoid(x * np.exp(-x) * self.cdf(x / s), log_x))
 
     def residual(self, s: float) -> float:
-        """The transform (1 - E[e^(-sT)])/(s·E[T]) of what is left of a time in its middle, s > 0, without cancellation.
+        """The transform (1 - E[e^(-sT)])/(s·E[T]) of the residual time, s > 0, without cancellation.
 
         Here exact from phases, or by integrating P(T > t)·e^(-st) over log t, for laws without corners.
         """
@@ -102,7 +102,7 @@ class Distribution:
 
     @cached_property
     def _log_grid(self) -> tuple[FloatArray, FloatArray]:
-        """Times, evenly in log t, and LOG_STEP·t·P(T > t)/E[T], as far as it counts."""
+        """Times at even steps of log t, and LOG_STEP·t·P(T > t)/E[T], up to where it is negligible."""
         t = self.mean * np.exp(np.arange(-40.0, 80.0, LOG_STEP))
         weight = LOG_STEP * t * self.survival(t) / self.mean
         some = weight > 1e-18
@@ -146,7 +146,7 @@ class Distribution:
 
 
 class LengthBiased(Distribution):
-    """A family whose law weighted with the length of the times is known: it supplies ``biased``."""
+    """A family whose length-biased law is known: it supplies ``biased``."""
 
     def biased(self, x: npt.ArrayLike) -> FloatArray:
         """E[T; T <= x]/E[T], the share of all time that is in times up to x."""
@@ -158,7 +158,7 @@ class LengthBiased(Distribution):
 
 
 class GammaTimes(LengthBiased):
-    """Gamma and Erlang times: the shape is 1/scv, and weighting with the length adds one to it."""
+    """Gamma and Erlang times: the shape is 1/scv; the length-biased law has a shape larger by one."""
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         rng.standard_gamma(1 / self.scv, out=out)
@@ -190,7 +190,7 @@ class GammaTimes(LengthBiased):
 
 
 def ramp(x: float) -> float:
-    """(1 - e^-x)/x: the transform of a time anywhere between 0 and 1, at x."""
+    """(1 - e^-x)/x: the transform of a uniform time between 0 and 1, at x."""
     return -math.expm1(-x) / x if x > 0 else 1.0
 
 

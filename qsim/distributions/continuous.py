@@ -1,8 +1,8 @@
 """One-mode families with a density: gamma, lognormal, Weibull, Burr XII.
 
-Device service times have several modes; these are for theory, and for seeing how far one mode carries.  The formulas
-are those of scipy.special, as importing scipy.stats takes longer than most answers.  A family supplies its law, and
-by ``biased`` the law weighted with the length of the times, from which E[min(T, x)] follows.
+Device service times have several modes; these are for theory, and to see how well one mode fits.  They use
+scipy.special, as importing scipy.stats takes longer than most answers.  A family supplies its law and, by ``biased``,
+its length-biased law, from which E[min(T, x)] follows.
 
 Source: Johnson, Kotz & Balakrishnan (1994), Continuous Univariate Distributions I; Burr (1942), Ann. Math. Statist. 13.
 """
@@ -119,7 +119,7 @@ class Weibull(LengthBiased):
 
     @property
     def scale(self) -> float:
-        """The time by which a share 1 - 1/e is over."""
+        """The time t at which P(T <= t) = 1 - 1/e."""
         return self.mean / math.gamma(1 + 1 / self.shape)
 
     @property
@@ -127,7 +127,7 @@ class Weibull(LengthBiased):
         return math.gamma(1 + 2 / self.shape) / math.gamma(1 + 1 / self.shape) ** 2 - 1
 
     def _hazard(self, x: npt.ArrayLike) -> FloatArray:
-        with np.errstate(over="ignore"):  # an infinite hazard is a sure end
+        with np.errstate(over="ignore"):  # an infinite hazard means P(T > x) = 0
             return np.asarray((np.maximum(x, 0.0) / self.scale) ** self.shape)
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
@@ -206,7 +206,7 @@ class BurrXII(LengthBiased):
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         rng.standard_exponential(out=out)  # -log of a uniform survival
         out /= self.k
-        out += np.log(-np.expm1(-out))  # log(e^h - 1), for h that no exponential of can be represented too
+        out += np.log(-np.expm1(-out))  # log(e^h - 1), also for h whose exponential overflows
         out /= self.c
         np.exp(out, out=out)
         out *= self.scale

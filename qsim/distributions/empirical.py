@@ -1,4 +1,4 @@
-"""Measured times, played back: a list of values, or a histogram.
+"""The distribution of measured times: a list of values, or a histogram.
 
 Drawing uses the alias method (Walker 1977; Vose 1991, IEEE Trans. Softw. Eng. 17), whose cost does not depend
 on the number of values or bins.
@@ -108,7 +108,7 @@ class Empirical(Distribution):
             share[rich] -= 1 - share[poor]
             if share[rich] < 1:
                 small.append(large.pop())
-        for rest in (*small, *large):  # what rounding left over
+        for rest in (*small, *large):  # left over by rounding
             share[rest] = 1.0
         return np.asarray(share, dtype=np.float64), np.asarray(alias, dtype=np.int64)
 
@@ -147,7 +147,7 @@ class Empirical(Distribution):
         return float(self._probability @ (np.exp(-s * self._lower) * inside))
 
     def residual(self, s: float) -> float:
-        """Up to its lower edge a time is still on; within its bin it ends evenly."""
+        """Exact: a time in a bin is its lower edge plus a uniform part."""
         x, y = s * self._lower, s * self._width
         on = self._lower * np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1.0), 1.0)
         return float(self._probability @ (on + np.exp(-x) * self._width / 2 * _triangle(y))) / self.mean
@@ -156,7 +156,7 @@ class Empirical(Distribution):
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
         order = np.argsort(self._lower, kind="stable")
         lower, width, probability = self._lower[order], self._width[order], self._probability[order]
-        # Bins above t are cut at t; bins below it count with their centres, less what sticks out above t.
+        # Bins above t count as t; bins below it count with their centres, less the part above t.
         centre = np.concatenate(([0.0], np.cumsum(probability * (lower + width / 2))))
         share = np.concatenate(([0.0], np.cumsum(probability)))
         started = np.searchsorted(lower, t, side="right")
@@ -168,7 +168,7 @@ class Empirical(Distribution):
 
 
 def _triangle(x: FloatArray) -> FloatArray:
-    """2(x - 1 + e^-x)/x²: the transform of what is left of a time anywhere between 0 and 1, at x."""
+    """2(x - 1 + e^-x)/x²: the transform of the residual of a uniform time between 0 and 1, at x."""
     series = 1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6 * (1 - x / 7))))
     y = np.where(x < 1e-2, 1.0, x)
     return np.asarray(np.where(x < 1e-2, series, 2 * (y + np.expm1(-y)) / y**2))

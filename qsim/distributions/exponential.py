@@ -1,4 +1,4 @@
-"""The exponential and its relatives: the distributions queueing theory is written with.
+"""The exponential and its relatives: the usual distributions of queueing theory.
 
 An exponential time has no memory.  Sums of k of them (Erlang) vary less, scv = 1/k, down to a constant;
 random choices between them (hyperexponential) vary more, scv > 1.
@@ -20,7 +20,7 @@ from qsim.errors import InvalidParameterError
 
 @dataclass(frozen=True, init=False)
 class Exponential(Distribution):
-    """Exponential with the given mean, or ``rate`` = 1/mean; as times between arrivals it makes a Poisson process.
+    """Exponential with the given mean, or ``rate`` = 1/mean; as times between arrivals it gives a Poisson process.
 
     A mean of infinity stands for the Poisson process of rate zero, without any arrival.
 
@@ -187,7 +187,7 @@ class HyperExponential(Distribution):
 
     @classmethod
     def from_three_moments(cls, first: float, second: float, third: float) -> HyperExponential | None:
-        """Two phases with these moments E[X], E[X²], E[X³]; None where no two have them (scv <= 1, or light tails).
+        """Two phases with these moments E[X], E[X²], E[X³]; None where two phases cannot (scv <= 1, or light tails).
 
         Source: Whitt (1982), "Approximating a point process by a renewal process", Oper. Res. 30, eq. 3.5.
 

@@ -1,4 +1,4 @@
-"""Distributions made of others: mixtures (several modes) and shifts (a constant part)."""
+"""Distributions built from others: mixtures (several modes) and shifts (a constant part)."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Shifted(Distribution):
         out += self.shift
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        # Below the shift the base must not be asked: a negative time is no time at all.
+        # Below the shift the base would get a negative time.
         late = np.asarray(x, dtype=np.float64) - self.shift
         return np.asarray(np.where(late >= 0, self.base.cdf(np.maximum(late, 0.0)), 0.0))
 

@@ -1,21 +1,21 @@
-"""From a run to numbers with intervals: warm-up, batch means, quantiles, and whether the run was long enough.
+"""Estimates and intervals from a run: warm-up, batch means, quantiles, and whether the run was long enough.
 
 Warm-up. MSER drops the first d batches such that the rest gives the mean with the least estimated standard error, min
-over d of s²(d)/(n - d); a minimum in the second half means that the run never settled. It is believed only where the
-beginning stands out from the rest (see find_warmup); a few relaxation times always go.
+over d of s²(d)/(n - d); a minimum in the second half means that the run never settled. It is used only where the
+beginning stands out from the rest (see find_warmup); a few relaxation times are always dropped.
 Source: White (1997), Simulation 69(6); White, Cobb & Spratt (2000), WSC (MSER-5: batches of five customers, here longer
 ones in longer runs).
 
 Intervals. What is left is cut into at most 20 batches. Each value is a ratio of totals, such as waiting time per
 customer; the batches' deviations from it give its variance and Student's t its interval. Where neighbouring batches
-resemble each other (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), and where they are skewed, as
-queues that wander upwards make them, the interval reaches further on the side of the tail.
+are correlated (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), and where they are skewed, as
+long excursions of a queue make them, the interval is longer on the side of the tail.
 Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; both
 corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23; the second:
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
 distribution".
 
-Quantiles. The quantile of all batches, its spread from those of single batches, and at least the bin it lies in.
+Quantiles. The quantile of all batches; its interval from those of single batches, and at least the bin it lies in.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ FEWEST_BATCHES = 8
 STANDS_OUT = 3.0
 """Standard errors by which the beginning must differ from the rest to be called a warm-up."""
 STRONGEST_CORRELATION = 0.75
-"""Batch means more alike than this say little about each other's spread: the run is too short."""
+"""Lag-1 correlation of batch means above which the run is too short."""
 BEYOND_QUANTILE = 10
 """Customers each batch should have beyond a quantile."""
 
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """Values by the names of Metrics, and the mean ``service``; their intervals, and what is wrong with them."""
+    """Values by the names of Metrics, and the mean ``service``, with intervals, and why the run may be too short."""
 
     values: Mapping[str, float]
     intervals: Mapping[str, Interval]
@@ -55,7 +55,7 @@ class RunEstimate:
 
 
 def mser(means: FloatArray) -> tuple[int, bool]:
-    """How many leading batches to drop, and whether the run settled; see the module's docstring."""
+    """Number of leading batches to drop, and whether the run settled; see the module's docstring."""
     n = means.size
     centred = means - means.mean()
     left = np.arange(n, 0, -1)
@@ -63,7 +63,7 @@ def mser(means: FloatArray) -> tuple[int, bool]:
     squares = np.cumsum(centred[::-1] ** 2)[::-1]
     considered = max(1, n - FEWEST_BATCHES)
     statistic = ((squares - total**2 / left) / left**2)[:considered]
-    # The earliest minimum, rounding apart: a run of constant times must not be cut at its rounding noise.
+    # The earliest minimum within rounding: a run of constant times must not be cut at its rounding noise.
     noise = (1e-9 * float(np.abs(means).max())) ** 2 / n
     best = int(np.flatnonzero(statistic <= statistic.min() + noise)[0])
     return min(best, n // 2), best <= n // 2
@@ -72,7 +72,7 @@ def mser(means: FloatArray) -> tuple[int, bool]:
 def find_warmup(means: FloatArray) -> tuple[int, bool]:
     """As :func:`mser`, but only where the beginning stands out from the rest.
 
-    Queues wander, and MSER alone likes to drop a high excursion: for M/M/1 at rho = 0.95 and 200,000 customers,
+    Queues have long excursions, which MSER alone often drops: for M/M/1 at rho = 0.95 and 200,000 customers,
     95 % intervals then covered W in 86 % of 300 runs, and in 91 % with this rule.
     """
     dropped, settled = mser(means)
@@ -90,7 +90,7 @@ def find_warmup(means: FloatArray) -> tuple[int, bool]:
 
 
 def student_t(confidence: float, degrees: int) -> float:
-    """The two-sided quantile of Student's t."""
+    """The two-sided quantile of Student's t with these degrees of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + confidence) / 2))
@@ -131,7 +131,7 @@ def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
 
 
 def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interval:
-    """The interval; no value is negative, and a share is at most one."""
+    """The interval from ``value`` and its reach below and above, cut at 0 and, for a share, at 1."""
     low, high = value - reach[0], value + reach[1]
     return (max(0.0, low), min(1.0, high) if name in SHARES else high)
 
@@ -139,9 +139,9 @@ def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interv
 def analyse(
     recorder: Recorder, servers: float, confidence: float, *, memory: int = 0, share: float | None = None
 ) -> RunEstimate:
-    """The estimate from what was recorded; its complaints say why the run may be too short.
+    """The estimate from the recorded customers; its complaints say why the run may be too short.
 
-    The beginning left out is the ``share`` given, or else what MSER finds, and at least ``memory`` customers: those
+    The warm-up left out is ``share`` of the run, or else what MSER finds, and at least ``memory`` customers: those
     that a queue of this kind takes to forget its start.
     """
     rows, size = recorder.rows, recorder.batch_size
@@ -181,7 +181,7 @@ def analyse(
 
 
 def _ratios(batches: FloatArray, customers: float, servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Each value as a ratio of totals of the batches, each of as many ``customers``."""
+    """Each value as a ratio of batch totals: name -> (numerators, denominators); a batch has ``customers``."""
     time, wait, service, waited, lost = batches.T
     number = np.full(time.size, customers)
     return {
@@ -218,9 +218,9 @@ class SampledTimes:
         return self._at(q, counts.sum(axis=0), self._customers_per_batch * counts.shape[0])
 
     def quantile_interval(self, q: float, of: str) -> Interval:
-        """Its confidence interval, from the quantiles of single batches; never narrower than the bin it lies in."""
+        """The confidence interval of the q-quantile, from single batches; never narrower than the bin it lies in."""
         counts = self._of(of)
-        # A batch must reach past the quantile on both sides often enough to place it.
+        # A batch must hold enough customers on both sides of the quantile.
         join = math.ceil(BEYOND_QUANTILE / min(q, 1 - q) / self._customers_per_batch)
         batches = counts.shape[0] // join
         if batches < FEWEST_BATCHES // 2:
@@ -234,19 +234,19 @@ class SampledTimes:
         low, high = max(0.0, value - math.hypot(below, bias)), value + math.hypot(above, bias)
         if value == 0:
             return (low, high)
-        # Where in a bin the times lie is not known: all of them may be alike, as constant ones are.
+        # The position of times within a bin is unknown: all may be equal, as constant times are.
         here = min(int(np.searchsorted(self._edges, value, side="right")), self._edges.size - 1)
         return (min(low, float(self._edges[here - 1])), max(high, float(self._edges[here])))
 
     def survival(self, t: float, of: str) -> float:
-        """The share of all batches' times beyond t, straight between the edges of a bin."""
+        """The share of all batches' times beyond t, interpolated linearly within a bin."""
         counts = self._of(of)
         customers = self._customers_per_batch * counts.shape[0]
         beyond = np.append(np.cumsum(counts.sum(axis=0)[::-1])[::-1], 0) / customers
         return float(np.interp(t, self._edges, beyond, right=0.0))
 
     def variance(self, of: str) -> float:
-        """Of the times as they lie in the bins, each at its middle; a bin is at most 1.6 % wide."""
+        """Variance of the binned times, each at the middle of its bin; a bin is at most 1.6 % wide."""
         counts = self._of(of)
         share = counts.sum(axis=0) / (self._customers_per_batch * counts.shape[0])
         middle = (self._edges[1:] + self._edges[:-1]) / 2
@@ -259,7 +259,7 @@ class SampledTimes:
         return counts
 
     def _at(self, q: float, counts: IntArray, customers: int) -> float:
-        """Inverse of the distribution function, straight between the edges of a bin; times of zero come first."""
+        """Inverse of the distribution function, interpolated linearly within a bin; times of zero come first."""
         below = np.cumsum(counts) + (customers - int(counts.sum()))
         rank = q * customers
         index = int(np.searchsorted(below, rank))
@@ -272,12 +272,12 @@ class SampledTimes:
 
 
 def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[str, Any]) -> Metrics:
-    """The Metrics of a run: those of the ``whole``, with those of classes and stations as parts.
+    """The Metrics of the ``whole`` run, with those of classes and stations as parts.
 
     ``facts`` are fields that all parts share: model, method, confidence, seed.
     """
     customers = totals.whole.customers
-    share = min(0.9, whole.warmup / customers)  # that the parts leave out, too
+    share = min(0.9, whole.warmup / customers)  # the warm-up that the parts also leave out
     result = _metrics(whole, plan.servers, "", customers, facts, losses=plan.has_losses)
     classes = tuple(
         _part(recorder, plan.servers, plan.classes[kind], share, facts)
@@ -297,7 +297,7 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
 def _metrics(
     estimate: RunEstimate, servers: float, name: str, customers: int, facts: Mapping[str, Any], *, losses: bool = False
 ) -> Metrics:
-    """Without ``losses`` it is certain that nobody is lost."""
+    """The Metrics of an estimate; without ``losses`` P(block) is 0 exactly."""
     values = estimate.values
     certain = () if losses else ("p_block",)
     return Metrics.from_times(
@@ -320,7 +320,7 @@ def _metrics(
 
 
 def _part(recorder: Recorder, servers: float, name: str, share: float, facts: Mapping[str, Any]) -> Metrics:
-    """A class or station; of too few customers the values are unknown, and a warning says so."""
+    """Metrics of a class or station; with too few customers the values are NaN, and a warning says so."""
     try:
         estimate = analyse(recorder, servers, facts["confidence"], share=share)
     except InvalidParameterError:
@@ -332,7 +332,7 @@ def _part(recorder: Recorder, servers: float, name: str, share: float, facts: Ma
 
 
 def _station(plan: Plan, totals: Totals, place: int, share: float, facts: Mapping[str, Any]) -> Metrics:
-    """A station with the classes that come there; where one comes alone, its values are the station's."""
+    """Metrics of a station and its classes; where only one class comes, its values are the station's."""
     planned, names = plan.places[place], plan.classes
     station = _part(totals.stations[place], planned.all_servers, planned.name, share, facts)
     classes = tuple(
@@ -345,7 +345,7 @@ def _station(plan: Plan, totals: Totals, place: int, share: float, facts: Mappin
 
 
 def _of_speeds(station: Metrics, planned: PlannedStation, names: tuple[str, ...]) -> Metrics:
-    """The utilization of a station with speeds: the work that it does, as a share of its highest speed."""
+    """A station with speeds: its utilization is the work done per time unit, as a share of its highest speed."""
     if not planned.speeds or not station.intervals:
         return station
     means = dict(zip(names, (law.mean for law in planned.service), strict=True))

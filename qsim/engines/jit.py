@@ -1,4 +1,4 @@
-"""Compilation of kernels: cached between runs where the cache folder can be written."""
+"""Compiles kernels with numba; cached between runs where the cache folder can be written."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ warnings.filterwarnings("ignore", ".*subtype", NumbaExperimentalFeatureWarning)
 def kernel(*, reassociate: bool = False, inner: bool = False, borrows: bool = False) -> Callable[[F], F]:
     """Compile with numba, releasing the interpreter lock.
 
-    ``reassociate`` lets sums be taken in any order. ``inner`` is for what only other kernels call. ``borrows`` is for
-    what only reads and writes the arrays it is given: their references are not counted, which saves more time than the
-    work itself takes. An inner kernel that borrows is inlined.
+    ``reassociate`` allows sums in any order. ``inner`` is for functions that only kernels call. ``borrows`` is for
+    functions that only read and write their argument arrays: references are not counted, which saves more time than
+    the work itself takes. An inner kernel that borrows is inlined.
     """
 
     def decorate(function: F) -> F:
@@ -56,5 +56,5 @@ class _FirstCompilation(event.Listener):
 
 
 def before_compiling(notify: Callable[[], object]) -> AbstractContextManager[object]:
-    """A block in which ``notify()`` is called once, before the first kernel that has to be compiled."""
+    """A context in which ``notify()`` is called once, before the first kernel that has to be compiled."""
     return cast(AbstractContextManager[object], event.install_listener("numba:compile", _FirstCompilation(notify)))

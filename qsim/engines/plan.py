@@ -5,8 +5,8 @@ Both engines draw the same variates in the same order:
 - each role (the gaps of a source, the service of a class at a station, the choice of a queue, ...) has its own stream;
 - a customer that comes to a station draws its service time, then its queue there, then where it goes next.
 
-So two engines, or two systems to be compared, meet the same customers. A delay is a station of infinitely many servers.
-The cycle of a closed class begins and ends at its home: a delay, or a place of no time where it has none.
+So two engines, or two systems to be compared, see the same customers. A delay is a station of infinitely many servers.
+The cycle of a closed class begins and ends at its home: a delay, or a place where no time passes if it has no delay.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ SERVED = ("FCFS", "PS", "LCFS-PR", "priority", "preemptive priority")
 """The orders of service that the engines know."""
 
 PREEMPTIVE = ("LCFS-PR", "preemptive priority")
-"""Those in which an arrival may interrupt another customer."""
+"""The orders in which an arrival may interrupt another customer."""
 
 LEAST_WAIT = 1e-300
-"""The wait of a customer that shared a server for a time lost in rounding: it did wait."""
+"""The wait of a customer that shared a server, where rounding would make it 0."""
 
 NOWHERE = -1
 
 Way: TypeAlias = tuple[float, int]
-"""Upper end of the share of customers that take it, and the next place (or NOWHERE)."""
+"""Cumulative probability of this way and those before it, and the next place (or NOWHERE)."""
 
 
 @dataclass(frozen=True)
 class PlannedStation:
     """A station as the engines see it; tuples have one entry for each class.
 
-    ``servers`` are those of each queue (math.inf where nobody waits). ``kinds`` are the classes that come. ``listed``
-    stations are part of the results.
+    ``servers``: of each queue (math.inf where nobody waits). ``kinds``: the classes that come. ``listed``: whether
+    results list the station.
     """
 
     service: tuple[Distribution, ...]
@@ -67,7 +67,7 @@ class PlannedStation:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where customers of a class come in: from a source, or ``number`` that begin there and come ``home`` again."""
+    """Where customers of a class enter: from a source, or ``number`` that begin there and return ``home``."""
 
     kind: int
     place: int
@@ -77,10 +77,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the engines run. ``entries`` has those of the ``sources`` first, then those that circulate.
+    """What the engines run. ``entries`` lists open classes (those of ``sources``) first, then closed ones.
 
-    ``ways[place][class]`` is where customers go next. ``parts`` are the places whose stays are recorded, by their
-    numbers.
+    ``ways[place][class]`` is where customers go next. ``parts`` are the indices of places whose stays are recorded.
     """
 
     places: tuple[PlannedStation, ...]
@@ -107,7 +106,7 @@ class Plan:
 
     @property
     def typical_time(self) -> float:
-        """A mean service time, to place histograms by."""
+        """A mean service time, the scale of the histograms."""
         times = [law.mean for place in self.listed for law in place.service if law.mean > 0]
         return math.fsum(times) / len(times) * len(self.listed) if times else 1.0
 
@@ -118,9 +117,9 @@ class Plan:
 
     @property
     def first_come(self) -> bool:
-        """Whether waiting times follow from when servers become free, without events.
+        """Whether waiting times follow from the times at which servers become free, without events.
 
-        So it is at one open first-come-first-served station with a shared queue and no limit on places.
+        True for one open first-come-first-served station with a shared queue and no limit on places.
         """
         (place, *others) = self.places
         return (
@@ -132,7 +131,7 @@ class Plan:
 
 
 def plan(model: Network) -> Plan:
-    """The plan of a network; raises NoEngineError for one the engines do not run."""
+    """The plan of a network; raises NoEngineError for one that the engines do not run."""
     if not isinstance(model, Network):
         raise InvalidParameterError(
             "model", f"must be a Network, or a short form such as MM1(...) or Closed(...), not {model!r}", value=model
@@ -172,7 +171,7 @@ def plan(model: Network) -> Plan:
 
 
 def _ways(ways: Sequence[ModelWay], names: Sequence[str], *, leaves: bool) -> tuple[Way, ...]:
-    """With the upper ends of their shares and places by number; ``leaves``: whether customers that go outside do."""
+    """Ways with cumulative probabilities and place indices; ``leaves``: whether OUTSIDE means leaving."""
     upto, found = 0.0, []
     for to, p in ways:
         upto += p

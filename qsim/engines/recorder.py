@@ -1,8 +1,8 @@
-"""What a run leaves behind: totals of batches of customers, and counts of response times.
+"""The record of a run: totals of batches of customers, and histograms of response and waiting times.
 
 The memory does not grow with the run. A table holds at most ROWS batches; when it is full, neighbours are added
 together and the batches from then on are twice as long. Response and waiting times are counted in bins, 64 of equal
-width to the octave (0.8 to 1.6 % of the time), one histogram for every ROWS_PER_GROUP batches, so that quantiles get
+width per octave (0.8 to 1.6 % of the time), one histogram for every ROWS_PER_GROUP batches, so that quantiles get
 intervals from batches too. ``Totals`` holds a recorder for all customers, for each class, for each station and for each
 class there.
 """
@@ -25,7 +25,7 @@ SMALLEST_BATCH = 5  # customers; the 5 of MSER-5
 COLUMNS = 5
 TIME, WAIT, SERVICE, WAITED, LOST = range(COLUMNS)
 
-SHIFT = 46  # leaves six bits of the mantissa: 64 bins an octave
+SHIFT = 46  # leaves six bits of the mantissa: 64 bins per octave
 OCTAVES_BELOW, OCTAVES_ABOVE = 30, 34  # of the mean service time
 BINS = (OCTAVES_BELOW + OCTAVES_ABOVE) << 6
 
@@ -44,7 +44,7 @@ def _accumulate(
     table: FloatArray,
     position: IntArray,
 ) -> None:
-    """Add customers to the batches, ``size`` to a row, until they are used up or the table is full."""
+    """Add customers to the batches, ``size`` to a row, until all are added or the table is full."""
     row, filled, i = position[ROW], position[FILLED], position[USED]
     while i < gaps.size and row < table.shape[0]:
         stop = min(gaps.size, i + size - filled)
@@ -83,10 +83,10 @@ def _count(waits: FloatArray, services: FloatArray, lowest: int, responses: IntA
 
 
 class Recorder:
-    """Takes (time since the customer before, waiting time, service time) of customers, in arrays of any length.
+    """Records (time since the previous customer, waiting time, service time) of customers, in arrays of any length.
 
     ``expected`` customers set the first batch length, so that a run of known length is never merged;
-    ``typical_time`` places the histogram; ``rows``: the most batches it holds.
+    ``typical_time`` is the scale of the histogram; ``rows``: the most batches it holds.
     """
 
     def __init__(self, expected: int, typical_time: float, rows: int = ROWS) -> None:
@@ -96,7 +96,7 @@ class Recorder:
         self._counts = np.zeros((2, rows // ROWS_PER_GROUP, BINS), dtype=np.int64)
         self._position = np.zeros(3, dtype=np.int64)
         typical = int(np.array([typical_time]).view(np.int64)[0]) >> SHIFT
-        # Kept within the range of floats, for times near the smallest or largest there are.
+        # Bins stay within the range of floats.
         self._lowest_bin = min(max(0, typical - (OCTAVES_BELOW << 6)), (2046 << 6) - BINS)
 
     @property
@@ -110,7 +110,7 @@ class Recorder:
         return self._counts[:, : int(self._position[ROW]) // ROWS_PER_GROUP]
 
     def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray, lost: FloatArray = NO_LOSSES) -> None:
-        """Record customers, in order; ``lost[i]`` arrivals were turned away since the customer before."""
+        """Record customers, in order; ``lost[i]``: arrivals lost since the previous customer."""
         self.customers += gaps.size
         begin = 0
         while begin < gaps.size:
@@ -147,11 +147,11 @@ class Recorder:
 
 
 ROWS_OF_A_STATION = 1024
-"""Batches held of a station, and of each class at it: of these there may be many."""
+"""Batches held for a station, and for each of its classes: fewer, as a network may have many."""
 
 
 class ByKind:
-    """A recorder for each of several kinds of customers that come mixed; none for one kind alone."""
+    """A recorder for each of several kinds of customers in one mixed stream; none for one kind alone."""
 
     def __init__(self, kinds: Iterable[int], expected: int, typical_time: float, rows: int = ROWS) -> None:
         listed = list(kinds)
@@ -160,7 +160,7 @@ class ByKind:
         self._since = dict.fromkeys(several, 0.0)  # time since the last customer of each
 
     def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: FloatArray | IntArray) -> None:
-        """The next customers of all kinds."""
+        """Record the next customers of all kinds."""
         times = np.cumsum(gaps)
         for kind, recorder in self.recorders.items():
             mine = np.flatnonzero(kinds == kind)
@@ -173,10 +173,10 @@ class ByKind:
 
 
 class Totals:
-    """Takes customers from an engine, in arrays of any length.
+    """The recorders that an engine fills, in arrays of any length.
 
-    ``whole`` holds all customers, ``classes`` each class in which they enter; ``stations`` the stays at each part of
-    the plan, ``classes_at`` each class there.
+    ``whole`` records all customers, ``classes`` those of each class; ``stations`` the stays at each part of the plan,
+    ``classes_at`` those of each class there.
     """
 
     def __init__(self, plan: Plan, expected: int) -> None:
@@ -197,7 +197,7 @@ class Totals:
         kinds: FloatArray | None = None,
         lost: FloatArray = NO_LOSSES,
     ) -> None:
-        """Customers: time since the one before, totals of waiting and service, class, losses since the one before."""
+        """Record customers: time since the previous one, total wait and service, class, losses since then."""
         if gaps.size == 0:
             return
         self.whole.add(gaps, waits, services, lost)
@@ -207,7 +207,7 @@ class Totals:
     def add_stays(
         self, place: int, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: FloatArray
     ) -> None:
-        """Stays at a part of the plan: time since the one before, waiting and service time, class."""
+        """Record stays at a part of the plan: time since the previous one, waiting and service time, class."""
         if gaps.size:
             self.stations[place].add(gaps, waits, services)
             self.classes_at[place].add(gaps, waits, services, kinds)

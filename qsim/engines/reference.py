@@ -1,10 +1,10 @@
-"""The reference engine: SimPy processes, in the order of the textbook.
+"""The reference engine: SimPy processes, written to be read.
 
-This is the simulation to read. Begin with System: sources send customers, and a population of them circulates; each
-stays at one station after another. Then FirstComeQueue, which is SimPy's own Resource, and WorkQueue, which serves in
-every other order by the work left. Recording holds no queueing.
+Begin with System: sources send customers, and closed classes circulate; each customer stays at one station after
+another. Then FirstComeQueue, which is SimPy's own Resource, and WorkQueue, which serves in every other order by the
+work left. Recording has nothing to do with queueing.
 
-The compiled engine does the same with the same random numbers and must come to the same answer.
+The compiled engine does the same with the same random numbers and must give the same answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from qsim.engines.recorder import Totals
 from qsim.engines.variates import ARRIVALS, NEXT, ROUTE, SERVICE, Role, VariateStream, streams_of
 
 CHUNK = 1000
-"""Customers handed over at once."""
+"""Customers handed to the recorder at once."""
 
 
 def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Callable[[float], object] | None) -> None:
@@ -34,7 +34,7 @@ def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Callabl
         env.process(system.source(source))
     for entry, begin in enumerate(plan.entries):
         for _ in range(begin.number):
-            system.come(entry)
+            system.arrive(entry)
     env.run(until=recording.complete)
 
 
@@ -54,10 +54,10 @@ class System:
         """Customers arrive from outside, one after another, forever."""
         while True:
             yield self.env.timeout(self.streams[Role(ARRIVALS, kind=number)].next())
-            self.come(number)
+            self.arrive(number)
 
-    def come(self, entry: int) -> None:
-        """A new customer, from outside or to begin with; one that finds no place is lost."""
+    def arrive(self, entry: int) -> None:
+        """Add a customer, from outside or of a closed class at the start; one that finds no place is lost."""
         begin = self.plan.entries[entry]
         if self.stations[begin.place].full:
             self.recording.lost += 1
@@ -65,7 +65,7 @@ class System:
             self.enter(Customer(entry, begin.kind), begin.place)
 
     def enter(self, customer: Customer, to: int) -> None:
-        """Come to a station: what it needs there, which queue it joins, and where it will go next."""
+        """Draw the customer's service time at a station, its queue there and its next station."""
         station = self.stations[to]
         customer.place, customer.arrived = to, self.env.now
         customer.service_time = self.streams[Role(SERVICE, to, customer.kind)].next()
@@ -75,7 +75,7 @@ class System:
         queue.join(customer)
 
     def served(self, customer: Customer) -> None:
-        """A stay is over: record it, and go on to the next station or out."""
+        """End a stay: record it, and send the customer on to the next station or out."""
         self.stations[customer.place].present -= 1
         self.recording.stay(customer)
         home = self.plan.entries[customer.entry].home
@@ -88,14 +88,14 @@ class System:
             self.enter(customer, customer.to)
 
     def choose_way(self, station: int, kind: int) -> int:
-        """Where a customer goes next."""
+        """Draw the next station of a customer."""
         ways = self.plan.ways[station][kind]
         uniform = self.streams[Role(NEXT, station, kind)].next() if len(ways) > 1 else 0.0
         return next(to for upto, to in ways if uniform < upto)
 
 
 class RunningStation:
-    """The queues of a station, and its places where they are limited."""
+    """The queues of a station during a run, and its places where they are limited."""
 
     def __init__(self, system: System, index: int) -> None:
         plan = system.plan.places[index]
@@ -133,8 +133,8 @@ class RunningStation:
 class Recording:
     """Collects customers and hands them over in chunks; ends the run after the last one.
 
-    They are recorded in the order of the compiled engine: of arrival where it needs no events, else of departure. In
-    the first case they also start in that order, and are recorded then.
+    Customers are recorded in the order of the compiled engine: by arrival, as service starts, where it needs no
+    events; else by departure.
     """
 
     def __init__(
@@ -158,13 +158,13 @@ class Recording:
         self._last_stay = dict.fromkeys(plan.parts, 0.0)
 
     def stay(self, customer: Customer) -> None:
-        """A customer's stay at a station is over."""
+        """Record a customer's stay at a station."""
         if (place := customer.place) in self._stays:
             gap, self._last_stay[place] = self._env.now - self._last_stay[place], self._env.now
             self._stays[place].append((gap, customer.wait, customer.service, customer.kind))
 
     def completion(self, customer: Customer) -> None:
-        """A passage or a cycle is over."""
+        """Record a passage or a cycle."""
         time = customer.arrived if self._by_arrival else self._env.now
         if self._remaining == 0:
             return
@@ -192,7 +192,7 @@ Process: TypeAlias = Generator[simpy.Event, Any, None]
 
 @dataclass(eq=False)
 class Customer:
-    """A customer; what happens to it at the present station, and in all."""
+    """A customer, with its times at the present station and in total."""
 
     entry: int
     kind: int = 0
@@ -206,7 +206,7 @@ class Customer:
     total_service: float = 0.0
     # Where the work left is tracked.
     key: tuple[float, int] = (0.0, 0)
-    """The smallest goes first: the most urgent, of equals the earliest arrival."""
+    """The smallest goes first: the most urgent, then the earliest arrival."""
     work: float = 0.0
     share: float = 0.0
 
@@ -215,7 +215,7 @@ Finished: TypeAlias = Callable[[Customer], object]
 
 
 class FirstComeQueue:
-    """The queue of the textbook: first come, first served, at constant speed."""
+    """First come, first served, at constant speed."""
 
     def __init__(self, env: simpy.Environment, servers: float, finished: Finished, *, at_start: bool = False) -> None:
         self._env = env
@@ -255,7 +255,7 @@ class WorkQueue:
         self._waiting: list[Customer] = []
         self._serving: list[Customer] = []
         self._seen = 0.0
-        self._crowded = 0.0  # when more were last present than servers
+        self._crowded = 0.0  # the last time at which more customers than servers were present
         self._changes = 0
 
     @property
@@ -272,7 +272,7 @@ class WorkQueue:
         self._change()
 
     def _leave(self, customer: Customer) -> None:
-        """Give the server up; what the stay was like."""
+        """Free the server, and set the wait and service of the stay."""
         self._bring_up_to_date()
         response = self._env.now - customer.arrived
         customer.service = customer.service_time
@@ -287,7 +287,7 @@ class WorkQueue:
         self._change()
 
     def _speed(self) -> float:
-        """Work done per time unit for each of those in service."""
+        """Work done per time unit for each customer in service."""
         if self._plan.speeds:
             return self._plan.speeds[min(self.present, len(self._plan.speeds)) - 1] / len(self._serving)
         return min(1.0, self._plan.servers / self.present) if self._plan.discipline == "PS" else 1.0
@@ -326,7 +326,7 @@ class WorkQueue:
 
     def _finish(self, customer: Customer, after: float, change: int) -> Process:
         yield self._env.timeout(after)
-        if change == self._changes:  # else something else happened first
+        if change == self._changes:  # else this finish was rescheduled
             self._leave(customer)
             self._finished(customer)
 

@@ -1,4 +1,4 @@
-"""``simulate``: the one door to both engines."""
+"""``simulate``: runs either engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METHODS = {"compiled": "compiled engine (numba)", "reference": "reference engine
 TOO_SHORT = "too short for a steady state: "
 
 FORGET = 3
-"""Relaxation times left out at the beginning, at least: what is then left of the start is 5 %."""
+"""Least number of relaxation times left out at the beginning: the effect of the start is then 5 %."""
 
 
 def simulate(
@@ -38,9 +38,9 @@ def simulate(
 ) -> Metrics:
     """Simulate a model to its steady state; every value comes with a confidence interval.
 
-    ``customers``: how many to simulate, warm-up included; ``seed``: a whole number, the same numbers for the
-    same seed in both engines (None: a fresh one, found afterwards in ``.seed``); ``warmup``: the share of the run to
-    leave out at the beginning (None: the run decides, by MSER-5); ``progress``: called with the share done, 0..1.
+    ``customers``: how many to simulate, warm-up included; ``seed``: a whole number, which gives the same variates in
+    both engines (None: a new one, in ``.seed`` of the result); ``warmup``: the share of the run to leave out at the
+    beginning (None: chosen by MSER-5); ``progress``: called with the share done, 0..1.
 
     Raises ValueError for arguments that make no sense, UnstableQueueError for an open queue with rho >= 1,
     NoEngineError for a model the engines do not run, and SteadyStateError, which carries the estimate, when the run is
@@ -86,7 +86,7 @@ def simulate(
 
 
 def _refusal(metrics: Metrics, complaints: str, model: Network, customers: int) -> SteadyStateError:
-    """What to raise for a run that fell short, with its estimate and how many customers would be enough."""
+    """The error for a run that is too short, with its estimate and the number of customers that would be enough."""
     enough = max(4 * customers, 2 * shortest_run(model), customers_needed(model))
     remedy = "Give"
     if enough < ENDLESS:

@@ -1,10 +1,9 @@
 """Which models can be simulated, and how long a run must be.
 
-A run has to outlast the queue's memory of how it started, and to see enough of the rare long services. The mean wait
+A run must outlast the effect of its start, and hold enough of the rare long services. The mean wait
 follows E[S²], which n services determine to a relative error of √((E[S⁴]/E[S²]² - 1)/n). Where that is above a tenth,
-or the third moment is infinite (and with it the variance of the waits), 95 % intervals hold the truth less often than
-90 % of the time. A queue whose servers keep up without one of them, one that shares (PS), and closed ones are not
-exposed: there the intervals hold.
+or the third moment is infinite (and with it the variance of the waits), 95 % intervals cover the true mean in less than
+90 % of runs. Not affected are queues whose servers keep up without one of them, queues that share (PS) and closed ones.
 Source: Whitt (1989), Management Science 35, "Planning queueing simulations"; Asmussen (2003), Applied Probability and
 Queues, section X.9; the tenth: `examples/accuracy/heavy_tails.py`.
 """
@@ -23,7 +22,7 @@ from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
 from qsim.models import Network, Station
 
 MOST_AT_ONCE = 10_000_000
-"""Customers that circulate, or servers, in the tables of a run."""
+"""The most customers that circulate, or servers, in the tables of a run."""
 
 ENDLESS = 10**15
 """More customers than any run has."""
@@ -66,7 +65,7 @@ def shortest_run(model: Network) -> int:
     """Customers for RELAXATIONS relaxation times.
 
     An open queue forgets its start in about (I + cs²)/2 · S/c / (1 - √ρ)², with I the dispersion of its arrivals:
-    exact for M/M/1 and the heavy-traffic value for others; a light one with many servers in a service time (Cohen
+    exact for M/M/1 and the heavy-traffic value for others; at a light load with many servers in a service time (Cohen
     1982, The Single Server Queue, p. 180; Whitt 1989, Management Science 35, "Planning queueing simulations").
     With K places (1 - √ρ)² becomes 1 + ρ - 2·√ρ·cos(π/(K + 1)), exact for M/M/1/K (Morse 1958, Queues, Inventories
     and Maintenance, chapter 6). Of a tandem the slowest station counts. A closed system is given as many cycles
@@ -101,7 +100,7 @@ def _relaxation(model: Network, station: Station, rates: FloatArray, dispersion:
 
 
 def _exposed(queue: OpenQueue) -> bool:
-    """Whether one long service holds everyone up: an open queue that falls behind when a server is taken away."""
+    """Whether one long service delays all others: an open queue that is overloaded with one server less."""
     return (
         queue.capacity is None
         and queue.speeds is None
@@ -112,23 +111,23 @@ def _exposed(queue: OpenQueue) -> bool:
 
 
 def services_needed(law: Distribution, servers: int = 1) -> float:
-    """Services after which E[S²] is known to a tenth; infinite where the third moment is.
+    """Number of services after which E[S²] is known within 10 %; infinite where the third moment is.
 
     >>> from qsim import Exponential, LogNormal
     >>> f"{services_needed(Exponential(1.0)):.0f}, {services_needed(LogNormal(1.0, scv=20)):.3g}"
     '500, 1.94e+07'
     """
-    unit = law.scaled(1 / law.mean)  # any unit of time will do
+    unit = law.scaled(1 / law.mean)  # the result does not depend on the time unit
     second, third, fourth = (unit.moment(k) for k in (2, 3, 4))
     if not math.isfinite(third):
         return math.inf
     if not math.isfinite(fourth):
-        return 0.0  # the waits have a variance, and intervals held
+        return 0.0  # the waits have a variance, and intervals were valid in tests
     return (fourth / second**2 - 1) / (WORST_ERROR * servers) ** 2
 
 
 def customers_needed(network: Network) -> float:
-    """Customers after which the second moment of the service times is known to a tenth; 0 where it does not matter."""
+    """Number of customers after which E[S²] is known within 10 %; 0 where it does not matter."""
     queue = open_queue(network)
     return services_needed(queue.service, queue.servers) if queue is not None and _exposed(queue) else 0.0
 

@@ -1,9 +1,8 @@
-"""Customer by customer: given when customers come and how long their services take, who waits and where.
+"""A queue customer by customer: start, finish and server of each, from given arrival and service times.
 
-With the variates as inputs an engine has no freedom left, so engines can be held against a trace, and a student can
-follow a queue by hand. The averages of a table are taken from it alone, L from the events and W from the customers, so
-that Little's law L = X·W can be checked on it: counted from the empty system at zero until the last customer has left,
-it is exact.
+As the variates are inputs, engines can be checked against a trace, and a student can follow a queue by hand. The
+averages of a table come from it alone, L from the events and W from the customers, so that Little's law L = X·W can be
+checked on it: counted from the empty system at time zero until the last customer has left, it is exact.
 
 Source: Stidham (1974), "A last word on L = λW", Oper. Res. 22, for the law on a finite interval.
 """
@@ -31,7 +30,7 @@ _OLD_FINISH, _OLD_START, _NEW = range(3)  # the order of what happens at one ins
 
 
 class Servers:
-    """When each of several servers is free: the recursion of first come, first served, one customer at a time.
+    """The times at which servers become free: the FCFS recursion, one customer at a time.
 
     Source: Lindley (1952) for one server; Kiefer and Wolfowitz (1955) for several.
 
@@ -53,7 +52,7 @@ class Servers:
 
 @dataclass(frozen=True)
 class SamplePath:
-    """What :func:`trace` gives: one entry per customer, in order of arrival; times in the model's unit, servers from 0.
+    """The result of :func:`trace`: an entry per customer in order of arrival; times in the model's unit.
 
     >>> from qsim import MM1, trace
     >>> path = trace(MM1(1, 1), interarrivals=[0, 1, 1], services=[2, 1, 1])
@@ -80,7 +79,7 @@ class SamplePath:
 
     @property
     def present(self) -> IntArray:
-        """How many customers each one finds in the system; one that leaves at that very instant is gone."""
+        """Number of customers that each arrival finds in the system, without one that leaves at the same instant."""
         return np.array([np.count_nonzero(self.finish[:i] > came) for i, came in enumerate(self.arrival)])
 
     def to_frame(self) -> pd.DataFrame:
@@ -93,7 +92,7 @@ class SamplePath:
 
 @dataclass(frozen=True)
 class Event:
-    """What happens at ``time`` to ``customer`` (from 0) and how many are present and waiting right after it."""
+    """An event at ``time`` of ``customer`` (from 0), and the number present and waiting right after it."""
 
     time: float
     what: Literal["arrival", "start", "finish"]
@@ -107,7 +106,7 @@ class PathAverages:
     """The averages of a table, by the symbols of :class:`qsim.Metrics`, over ``span``, from zero to the last finish.
 
     ``L`` and ``Lq`` are areas below the numbers present and waiting over the span; ``W`` and ``Wq`` means over the
-    customers; ``p_wait`` the share of those who waited.
+    customers; ``p_wait`` the share of customers that waited.
     """
 
     customers: int
@@ -125,9 +124,9 @@ def trace(model: Network, interarrivals: npt.ArrayLike, services: npt.ArrayLike)
     """Run the given customers through the model's servers, first come, first served.
 
     ``interarrivals[i]`` is the time between customers i - 1 and i (the first counts from time zero) and
-    ``services[i]`` the service time of customer i; the model supplies the number of servers. Of servers free since the
-    same instant the first takes the customer. Raises ValueError for arrays that are empty, of unequal length, negative
-    or not finite, and NoEngineError for a model with limited places, or any other order or choice of queue.
+    ``services[i]`` the service time of customer i; the model supplies the number of servers. Of servers that became
+    free at one instant the first takes the customer. Raises ValueError for arrays that are empty, of unequal length,
+    negative or not finite, and NoEngineError for a model with limited places, or any other order or choice of queue.
 
     >>> from qsim import MM1
     >>> trace(MM1(1, 1), interarrivals=[0, 1, 1], services=[2, 1, 1]).start.tolist()
@@ -165,7 +164,7 @@ def _times(name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    """The first times between arrivals and of service that :func:`qsim.simulate` meets with this seed.
+    """The first interarrival and service times that :func:`qsim.simulate` draws with this seed.
 
     Raises what :func:`qsim.trace` raises for a model that it does not follow.
     """
@@ -181,9 +180,9 @@ def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatAr
 
 
 def events(path: SamplePath) -> tuple[Event, ...]:
-    """Everything that happens, in order.
+    """All events in order of time.
 
-    At one instant those who finish leave first, then those start who waited, then the next ones come.
+    At one instant finished customers leave first, then waiting ones start, then new ones arrive.
     """
     listed: list[tuple[tuple[float, int, int, int], Literal["arrival", "start", "finish"]]] = []
     for i, (came, began, left) in enumerate(zip(path.arrival, path.start, path.finish, strict=True)):
@@ -203,7 +202,7 @@ def events(path: SamplePath) -> tuple[Event, ...]:
 
 
 def averages(path: SamplePath, servers: int) -> PathAverages:
-    """The averages of the table; ``servers`` is how many there are."""
+    """The averages of the table; ``servers``: their number."""
     happened = events(path)
     span = happened[-1].time
     if span == 0:

@@ -1,8 +1,8 @@
 """Streams of random times: one independent generator for each role in a plan.
 
-A stream's seed follows from its role alone. So the same customers come to every plan that has such a role, whatever
-else it has: what differs between two systems is the systems. Variates are drawn in blocks that stay in the processor's
-cache. The block length is part of what a seed means, so both engines use this module.
+A stream's seed depends on its role alone, so every plan with that role has the same customers, and two results differ
+only through the systems. Variates are drawn in blocks that stay in the processor's cache. The block length decides
+which variates a seed gives, so both engines use this module.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Uniform(Distribution):
 
 
 class Role(NamedTuple):
-    """What the variates are for, at which place (from 0), for which kind of customer (from 0)."""
+    """The use of a stream's variates, the index of the place, and that of the kind of customer."""
 
     purpose: int
     place: int = 0
@@ -48,7 +48,7 @@ class Role(NamedTuple):
 class VariateStream:
     """Successive variates of one law.
 
-    ``buffer[position:end]`` are the ones drawn but not used yet; the buffer, at least CARRY + BLOCK long, may be given.
+    ``buffer[position:end]`` are the variates not used yet; a given buffer is at least CARRY + BLOCK long.
     """
 
     def __init__(self, law: Distribution, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
@@ -59,7 +59,7 @@ class VariateStream:
         self.end = 0
 
     def fill_up(self) -> None:
-        """Draw as many blocks as there is room for behind what is left."""
+        """Move the unused variates to the front of the buffer, and draw as many blocks as fit behind them."""
         while self.end - self.position + BLOCK <= self.buffer.size:
             left = self.end - self.position
             self.buffer[:left] = self.buffer[self.position : self.end]
@@ -83,7 +83,7 @@ class VariateStream:
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:
     """A stream for each role, and the array whose rows are their buffers, in the same order.
 
-    Each has room for two blocks: refilled together, streams run low seldom, though each at a pace of its own.
+    Each buffer has room for two blocks, so that streams, which run low at different times, are refilled seldom.
     """
     laws = list(_laws(plan))
     buffers = np.empty((len(laws), CARRY + 2 * BLOCK))
@@ -92,7 +92,7 @@ def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatA
 
 
 def _laws(plan: Plan) -> Iterator[tuple[Role, Distribution]]:
-    """The roles of a plan and what fills their streams."""
+    """The roles of a plan and the distributions of their streams."""
     uniform = _Uniform()
     for kind, arrivals in enumerate(plan.sources):
         yield Role(ARRIVALS, kind=kind), arrivals

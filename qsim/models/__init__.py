@@ -1,7 +1,7 @@
-"""What a queue is, before anyone computes with it.
+"""Descriptions of queues and networks.
 
-There is one description, :class:`Network`: stations by name, the customers that arrive or circulate, and who goes
-where. The textbook names are short ways to write one. All are frozen values: ``solve`` and ``simulate`` only read them.
+There is one description, :class:`Network`: stations by name, the customers that arrive or circulate, and their routes.
+The textbook names are short ways to write one. All are frozen values: ``solve`` and ``simulate`` only read them.
 
 >>> MMc(arrival_rate=2.7, service_rate=1.0, servers=3).kendall
 'M/M/3'

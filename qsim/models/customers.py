@@ -1,8 +1,8 @@
-"""The customers of a network, those that arrive from outside and leave and those that circulate, and where they go.
+"""The customers of a network, open (from outside) and closed (circulating), and their routes.
 
-Where customers of a class go from each station is a matrix P of probabilities; what is missing to 1 in a row leaves.
-Mean visits alone do not say who goes where, and for product form it does not matter.  Then the stations are passed in
-their order: each is entered with probability min(v, 1) and, where v > 1, visited again with probability 1 - 1/v.
+The routes of a class are a matrix P of probabilities between stations; what a row lacks to 1 leaves the network.
+Mean visits alone do not determine routes, and under product form need not.  Stations are then passed in their
+order: each is entered with probability min(v, 1) and, where v > 1, visited again with probability 1 - 1/v.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from qsim.models.station import ByName
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Customers of a class that come from outside and leave in the end.
+    """Customers of a class that come from outside and finally leave.
 
     ``rate``: the rate of a Poisson process; or the law of independent times between arrivals; or one of these for
-    each station at which they come in, by its name. Without a name they pass the stations by their visits, or begin at
+    each station at which they enter, by its name. Without a name they pass the stations by their visits, or enter at
     the first one of the network.
 
     >>> from qsim import Exponential, Network, Station, solve
@@ -48,18 +48,18 @@ class Arrivals:
 
     @property
     def sources(self) -> dict[str | None, Distribution]:
-        """What comes in at each station; at None where the network says where."""
+        """Times between arrivals at each station; under None where the network decides the station."""
         if isinstance(self.rate, Mapping):
             return dict(self.rate)  # type: ignore[arg-type]
         return {None: self.rate}  # type: ignore[dict-item]
 
 
 Customers: TypeAlias = int | Arrivals
-"""How many circulate and never leave, or those that come from outside."""
+"""The population of a closed class, or the arrivals of an open one."""
 
 
 def customers_of(given: object, parameter: str = "customers") -> Customers:
-    """Customers of one class, from what describes them."""
+    """The customers of one class, checked; ``given``: a population or Arrivals."""
     if isinstance(given, Arrivals):
         return given
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
@@ -85,19 +85,19 @@ def require_arrivals(parameter: str, given: object) -> Distribution:
 
 
 OUTSIDE = ""
-"""Where customers come from, and go in the end; also the place of no time where a cycle begins that has no Delay."""
+"""The outside of the network; also the start of a cycle without a Delay, where no time passes."""
 ROUNDING = 1e-12
 
 
 class Way(NamedTuple):
-    """From a station on, with probability ``p``, to a station or OUTSIDE."""
+    """One route from a station: with probability ``p``, to a station or OUTSIDE."""
 
     to: str
     p: float
 
 
 def reached(P: FloatArray, start: int) -> BoolArray:
-    """Which stations are reached from one, itself included."""
+    """Which stations can be reached from ``start``, itself included."""
     seen = np.zeros(len(P), dtype=bool)
     seen[start] = True
     for _ in range(len(P)):
@@ -106,7 +106,7 @@ def reached(P: FloatArray, start: int) -> BoolArray:
 
 
 def leading_to(P: FloatArray, ends: BoolArray) -> BoolArray:
-    """From which stations some of these are reached."""
+    """From which stations one of ``ends`` can be reached."""
     found = ends.copy()
     for _ in range(len(P)):
         found |= (P[:, found] > 0).any(axis=1)
@@ -137,7 +137,7 @@ def cycle_visits(P: FloatArray, home: int) -> FloatArray:
 
 
 def passing(stations: Sequence[str], visits: Sequence[float]) -> dict[str, list[Way]]:
-    """The ways through stations of these mean visits, from OUTSIDE and back to it."""
+    """The routes through stations with these mean visits, from OUTSIDE and back to it."""
 
     def entered(first: int) -> list[Way]:
         found, missed = [], 1.0

@@ -1,4 +1,4 @@
-"""Kendall's names: A/S/c/K//N, that is arrivals (or thinking), service, servers, places, population."""
+"""Kendall's notation A/S/c/K//N: arrivals (or think time), service, servers, places, population."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDER = {"priority": ", non-preemptive priority", "preemptive priority": ", pree
 
 
 def name_of(network: Network) -> str:
-    """Kendall's name of a single station, and in words what it has no letters for; else a description."""
+    """Kendall's notation of a single station, with words where it has no letters; else a description."""
     stations = _count(len(network.stations), "station")
     if network.customers is None:
         return f"network of {stations} without customers"
@@ -55,7 +55,7 @@ def _open_queue(network: Network) -> str | None:
 
 
 def _closed_queue(network: Network) -> str | None:
-    """The name of a single station with one class that thinks at one Delay at most; None for others."""
+    """The name of a single station with one closed class and at most one Delay; None for others."""
     queueing = [station for station in network.stations.values() if not station.is_delay]
     delays = [station for station in network.stations.values() if station.is_delay]
     if network.open_classes or len(network.closed_classes) > 1 or len(queueing) != 1 or len(delays) > 1:

@@ -1,4 +1,4 @@
-"""The one description of a queue: named stations, the customers that come or circulate, and who goes where.
+"""The description of a queue or network: named stations, the customers that arrive or circulate, and their routes.
 
 Everything else that has a name (:mod:`qsim.models.short`) is a short way to write a :class:`Network`.
 """
@@ -38,18 +38,18 @@ SUM_ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Network:
-    """Stations by name, the customers, and who goes where.
+    """Stations by name, the customers, and their routes.
 
     - ``stations``: each a :class:`Station` or a Delay, by its name;
     - ``customers``: how many circulate, or :class:`Arrivals` from outside; with several classes
       one of these for each, by its name.  None describes the stations alone, see :meth:`with_population`;
-    - ``routing``: None where the ``visits`` of the stations say how often each is passed.  Else for each station where
-      customers go next, with which probability; what is missing to 1 leaves.  Several
-      classes may have a mapping of their own each, by name.
+    - ``routing``: None where the ``visits`` of the stations say how often each is passed.  Else, for each station, the
+      next stations with their probabilities; what is missing to 1 leaves.  Each of several classes may have a mapping
+      of its own, by name.
 
     Time at a Delay is think time for customers that circulate, and no part of their W.
 
-    Raises InvalidParameterError for what describes no network: routes that lead nowhere, from which nobody leaves, or
+    Raises InvalidParameterError for an invalid network: routes that lead nowhere, from which no customer leaves, or
     on which a closed class is lost.
 
     >>> from qsim import Delay, Exponential, Station, solve
@@ -102,17 +102,17 @@ class Network:
 
     @cached_property
     def closed_classes(self) -> Mapping[ClassName, int]:
-        """How many of each class circulate."""
+        """The population of each closed class."""
         return {c: given for c, given in self.by_class.items() if not isinstance(given, Arrivals)}
 
     @property
     def classes(self) -> tuple[ClassName, ...]:
-        """The classes, those first that come from outside."""
+        """The classes, open ones first."""
         return (*self.open_classes, *self.closed_classes)
 
     @property
     def population(self) -> int:
-        """How many circulate."""
+        """Customers that circulate, of all closed classes."""
         return sum(self.closed_classes.values())
 
     @cached_property
@@ -126,13 +126,13 @@ class Network:
 
     @property
     def lists_stations(self) -> bool:
-        """Whether results list the stations: of one that everyone passes once, the whole says it all."""
+        """Whether results list the stations: not a single one passed once, whose values are those of the network."""
         if self.routing is not None or len(self.listed) != 1:
             return True
         return any(self.stations[self.listed[0]].visits_of(c) != 1 for c in self.classes)
 
     def sources_of(self, name: ClassName) -> dict[str, Distribution]:
-        """What comes from outside at each station, of an open class; at OUTSIDE where visits say how it goes on."""
+        """Interarrival times of an open class at each station; under OUTSIDE where ``visits`` decide the station."""
         if self.routing is None:
             (source,) = self.open_classes[name].sources.values()
             return {OUTSIDE: source}
@@ -142,7 +142,7 @@ class Network:
     def home_of(self, name: ClassName) -> str:
         """Where the cycles of a closed class begin and end: the first Delay that it passes, or the first station.
 
-        Without routing and Delay it is OUTSIDE, a place of no time before the stations.
+        Without routing and Delay it is OUTSIDE, before the stations, where no time passes.
         """
         if self.routing is None:
             passed = [s for s, station in self.stations.items() if station.is_delay and station.visits_of(name) == 1]
@@ -154,7 +154,7 @@ class Network:
     def ways(self, name: ClassName) -> Mapping[str, list[Way]]:
         """Where a class goes from each station; what is missing to 1 leaves.
 
-        By visits, OUTSIDE has ways too: those of an arrival, or of one that begins a cycle without a Delay.
+        Without routing, OUTSIDE has ways too: of an arrival, or of a customer that begins a cycle without a Delay.
         """
         if self.routing is not None:
             rows = self.routing.get(name, {}).items()
@@ -213,7 +213,7 @@ class Network:
         return through
 
     def entries(self) -> Iterator[tuple[ClassName, str]]:
-        """Every class of a network with routing, with each station where it comes in or begins."""
+        """Every class of a network with routing, with each station where its customers enter or begin."""
         for name in self.open_classes:
             yield from ((name, station) for station in self.sources_of(name))
         yield from ((name, self.home_of(name)) for name in self.closed_classes)
@@ -231,7 +231,7 @@ class Network:
         starts = [stations.index(at) for c, at in self.entries() if c == name]
         return any(reached(self.routes[name], start)[stations.index(station)] for start in starts)
 
-    # What is refused
+    # Checks
 
     def _require_station(self, parameter: str, name: str | None) -> None:
         if name not in self.stations:
@@ -308,7 +308,7 @@ class Network:
                     raise InvalidParameterError(f"priority of {here}", f"must name classes, not {name!r}", remedy)
 
     def _check_ways(self) -> None:
-        """Every route in use is served everywhere, and all customers leave or all come back."""
+        """Check that each class is served at all stations it reaches, and that all its customers leave, or return."""
         stations = list(self.stations)
         for name, start in self.entries():
             P, closed = self.routes[name], name in self.closed_classes

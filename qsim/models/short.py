@@ -40,7 +40,7 @@ def Open(  # noqa: N802
 
 
 def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N802
-    """``population`` customers circle for ever through ``stations``, a list of Station and Delay, in order.
+    """``population`` customers circulate through ``stations``, a list of Station and Delay, in order.
 
     With a ``capacity`` at the one Station, a customer that finds it full goes back to think.
 
@@ -67,7 +67,7 @@ def Tandem(arrivals: Distribution, stations: Sequence[Station]) -> Network:  # n
 
 
 def _named(stations: object) -> dict[str, Station]:
-    """Stations by their own names, or by their kind, numbered where there are several of it."""
+    """Stations by their own names, or by their kind, numbered where there are several of one kind."""
     given = _check.sequence("stations", stations)
     if not given:
         raise InvalidParameterError("stations", "must not be empty", "give at least one Station(service)")

@@ -18,14 +18,14 @@ Queues: TypeAlias = Literal["shared", "random", "round-robin", "shortest"]
 """One queue for all servers; or one for each server, which an arrival joins at random, in turn, or where the fewest are
 present (the first of equals)."""
 Discipline: TypeAlias = Literal["FCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "priority", "preemptive priority"]
-"""First come first served; last come with preemption; shortest job, without and with it; shortest remaining time, with
-preemption; processor sharing; by class.  A preempted customer goes on later where it stopped."""
+"""First come first served; last come with preemption; shortest job without and with preemption; shortest remaining time
+with preemption; processor sharing; by class.  A preempted customer resumes later where it stopped."""
 
 NO_TIME = Deterministic(0.0)
 
 
 class ByName(Mapping[str, Any]):
-    """A mapping that does not change, so that what holds it is a value: it can be hashed."""
+    """A mapping that cannot change, so that it can be hashed."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = dict(given)
@@ -58,9 +58,9 @@ class Station:
     - ``queues``: "shared", one queue for all servers; or one queue for each server, joined at "random", in turn
       ("round-robin") or where the fewest are present ("shortest");
     - ``speeds``: the work done per time unit with 1, 2, 3, ... present, where one undisturbed server does 1; the last
-      value holds on.  Those in service share it equally;
+      value holds beyond.  Customers in service share it equally;
     - ``capacity``: the places, those at the servers included, where it is the only station; None for no limit;
-    - ``most``: the largest number of customers for which the speeds are known: more that circulate are refused.
+    - ``most``: the largest number of customers for which the speeds are known; a larger population is an error.
 
     Raises ValueError naming the parameter for anything that describes no station.
 
@@ -94,7 +94,7 @@ class Station:
         _check.one_of("queues", self.queues, get_args(Queues))
         if self.servers != math.inf:
             self._set(servers=_check.count("servers", self.servers))
-            _by_class("service", self.service, require)  # no time at all is for a Delay
+            _by_class("service", self.service, require)  # only a Delay may take no time
         elif self.capacity is not None or self.queues != "shared" or self.speeds is not None:
             raise InvalidParameterError(
                 "servers", "must be finite, not inf, where capacity, queues or speeds is given", "nobody waits"
@@ -117,7 +117,7 @@ class Station:
         return self.service.get(name) if isinstance(self.service, Mapping) else self.service
 
     def visits_of(self, name: ClassName) -> float:
-        """Mean visits of a class; those that are not served here do not come."""
+        """Mean visits of a class, 0 for one that is not served here."""
         if self.service_of(name) is None:
             return 0.0
         return self.visits.get(name, 0.0) if isinstance(self.visits, Mapping) else self.visits
@@ -129,12 +129,12 @@ class Station:
 
     @property
     def time(self) -> Distribution:
-        """The law of service times, where one holds for everyone."""
+        """The law of service times, where all classes have the same."""
         return self._common("service", self.service)  # type: ignore[no-any-return]
 
     @property
     def visit_count(self) -> float:
-        """The visits, where one number holds for everyone."""
+        """The mean visits, where all classes have the same."""
         return self._common("visits", self.visits)  # type: ignore[no-any-return]
 
     def _common(self, parameter: str, given: Any) -> Any:
@@ -151,7 +151,7 @@ class Station:
 
     @property
     def is_delay(self) -> bool:
-        """Whether nobody waits: there is a server for everyone."""
+        """Whether there is a server for every customer, so that none waits."""
         return self.servers == math.inf
 
     @property
@@ -166,12 +166,12 @@ class Station:
 
     @property
     def most_work(self) -> float:
-        """The work done per time unit when very many are present, in servers."""
+        """The work done per time unit when the station is full, in servers."""
         return self.servers if self.speeds is None else self.speeds[-1]
 
 
 def Delay(time: Distribution | float | Mapping[ClassName, Distribution | float]) -> Station:  # noqa: N802
-    """A station where everyone is served at once: think time, a wire, a host.
+    """A station where every customer is served at once: think time, a wire, a host.
 
     ``time`` is a Distribution, or a number for an exponential time of that mean (zero: no delay), or one of these for
     each class by its name.  Customers that circulate think there: the time is no part of their W.

@@ -1,1 +1,1 @@
-"""The compiled engine: loops in numba, to be run."""
+"""The compiled engine: loops in numba."""

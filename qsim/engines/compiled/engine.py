@@ -1,7 +1,7 @@
-"""The compiled engine: blocks of variates in, customers out, batch totals kept.
+"""The compiled engine: reads blocks of variates, simulates customers, and records batch totals.
 
-Where customers start in the order of arrival, the times at which servers become free are enough, and fastest; every
-other plan runs through the event loop.
+Where customers start in the order of arrival, a recursion on the times at which servers become free is enough and
+fastest; every other plan runs through the event loop.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Progres
 
 @kernel()
 def first_come(gaps: FloatArray, services: FloatArray, free: FloatArray, waits: FloatArray) -> None:
-    """Waiting times of the next customers; ``free``, a heap, is read and updated.
+    """Compute waiting times of the next customers; ``free``, a heap, is read and updated.
 
     No events are needed: each starts on the server that is free first, in the order of arrival (Kiefer & Wolfowitz
     1955; Lindley 1952 for one server).

@@ -1,6 +1,6 @@
 """The compiled event loop: any number of stations, queues and classes, described by small tables.
 
-The next event of each queue and of each source takes part in a tournament whose winner comes first; of events at the
+A tournament tree holds the next event of each queue and each source; its winner is the next event. Of events at the
 same time departures go before arrivals. The reference engine has the same steps under the same names.
 
 The loop runs until an output is full or a stream of variates runs low; the caller empties, refills and calls again.
@@ -24,7 +24,7 @@ def run_events(t: State) -> None:
     for entry in range(t.entries.size):
         while t.entries[entry].number > 0 and moment.pause == 0:
             t.entries[entry].number -= 1
-            come(t, entry)
+            arrive(t, entry)
     while moment.pause == 0 and (t.sources.size == 0 or moment.spare > 0):
         leaf = t.tree[1]
         now = t.times[leaf]
@@ -34,12 +34,12 @@ def run_events(t: State) -> None:
         else:
             source = leaf - first_source
             queues.set_time(t.times, t.tree, leaf, now + draw(t, t.sources[source]))
-            come(t, source)
+            arrive(t, source)
 
 
 @kernel(inner=True, borrows=True)
-def come(t: State, entry: int) -> None:
-    """A new customer, from outside or to begin with; one that finds no place is lost."""
+def arrive(t: State, entry: int) -> None:
+    """Add a customer, from outside or of a closed class at the start; one that finds no place is lost."""
     to, moment = t.entries[entry].place, t.moment[0]
     if t.places[to].present >= t.places[to].capacity:
         moment.lost += 1
@@ -55,7 +55,7 @@ def come(t: State, entry: int) -> None:
 
 @kernel(inner=True, borrows=True)
 def enter(t: State, customer: int, to: int) -> None:
-    """Come to a station: what it needs there, which queue it joins, and where it will go next."""
+    """Draw the customer's service time at a station, its queue there and its next station."""
     row, clock = t.customers[customer], t.moment[0].clock
     row.place = to
     row.arrived, row.since, row.wait = clock, clock, 0.0
@@ -69,10 +69,10 @@ def enter(t: State, customer: int, to: int) -> None:
 
 @kernel(inner=True, borrows=True)
 def join(t: State, customer: int) -> None:
-    """Wait, be served at once, or interrupt another."""
+    """Let the customer start service, interrupt another, or wait."""
     row, clock = t.customers[customer], t.moment[0].clock
     place, queue = t.places[row.place], t.queues[row.queue]
-    tags, who = t.tags[row.queue], t.who[row.queue]
+    tags, ids = t.tags[row.queue], t.ids[row.queue]
     queues.advance(place, queue, t.speeds[row.place], clock)
     row.share = queue.share
     queue.present += 1
@@ -83,29 +83,29 @@ def join(t: State, customer: int) -> None:
     if not place.sharing and queue.in_service >= place.servers:
         starting, waiting = tables.NOBODY, customer
         if place.preemptive and queue.in_service > 0:
-            worst = queues.least_urgent(queue, t.customers, who)
-            other = who[worst]
+            worst = queues.least_urgent(queue, t.customers, ids)
+            other = ids[worst]
             if t.customers[other].key > row.key:
                 starting, waiting = customer, other
                 t.customers[other].work = tags[worst] - queue.progress
                 t.customers[other].since = clock
-                queues.heap_remove(tags, who, queue.in_service, worst)
+                queues.heap_remove(tags, ids, queue.in_service, worst)
                 queue.in_service -= 1
     if waiting != tables.NOBODY:
-        queues.line_up(queue, t.customers, waiting)
+        queues.enqueue(queue, t.customers, waiting)
     if starting != tables.NOBODY:
-        queues.give_server(queue, t.customers, starting, tags, who, clock)
+        queues.start_service(queue, t.customers, starting, tags, ids, clock)
     reschedule(t, row.queue)
 
 
 @kernel(inner=True, borrows=True)
 def complete(t: State, leaf: int) -> None:
-    """The first of a queue has been served: record its stay, call up the next one, send it on or out."""
+    """End the first service of a queue: record the stay, start the next customer, send the served one on or out."""
     queue, moment = t.queues[leaf], t.moment[0]
     place, clock = t.places[queue.place], moment.clock
     queues.advance(place, queue, t.speeds[queue.place], clock)
-    customer = t.who[leaf, 0]
-    queues.heap_remove(t.tags[leaf], t.who[leaf], queue.in_service, 0)
+    customer = t.ids[leaf, 0]
+    queues.heap_remove(t.tags[leaf], t.ids[leaf], queue.in_service, 0)
     queue.in_service -= 1
     queue.present -= 1
     if queue.first != tables.NOBODY and queue.in_service < place.servers:
@@ -113,7 +113,7 @@ def complete(t: State, leaf: int) -> None:
         queue.first = t.customers[called].next
         if queue.first == tables.NOBODY:
             queue.last = tables.NOBODY
-        queues.give_server(queue, t.customers, called, t.tags[leaf], t.who[leaf], clock)
+        queues.start_service(queue, t.customers, called, t.tags[leaf], t.ids[leaf], clock)
     reschedule(t, leaf)
 
     row = t.customers[customer]
@@ -143,7 +143,7 @@ def complete(t: State, leaf: int) -> None:
 
 @kernel(inner=True, borrows=True)
 def record(t: State, output: int, wait: float, service: float, kind: int, lost: int) -> None:
-    """One column of an output."""
+    """Write one column of an output."""
     column = room(t, t.filled[output], t.outputs.shape[2])
     clock = t.moment[0].clock
     t.outputs[output, tables.GAP, column] = clock - t.last[output]
@@ -166,7 +166,7 @@ def draw(t: State, stream: int) -> float:
 
 @kernel(inner=True, borrows=True)
 def room(t: State, at: int, end: int) -> int:
-    """``at``, before the end of a buffer or an output; pause where the next event may come to the end of it."""
+    """The index ``at``, below ``end``; sets ``pause`` where the next event may reach the end of the array."""
     if at + tables.MARGIN >= end:
         t.moment[0].pause = 1
         if at == end:
@@ -177,7 +177,7 @@ def room(t: State, at: int, end: int) -> int:
 
 @kernel(inner=True, borrows=True)
 def reschedule(t: State, queue: int) -> None:
-    """Set when the next service of a queue ends."""
+    """Update the time at which the next service of a queue ends."""
     place = t.queues[queue].place
     finish = queues.next_finish(t.places[place], t.queues[queue], t.speeds[place], t.tags[queue])
     if finish != t.times[queue]:
@@ -186,7 +186,7 @@ def reschedule(t: State, queue: int) -> None:
 
 @kernel(inner=True, borrows=True)
 def choose_way(t: State, customer: int) -> None:
-    """Where it will go next."""
+    """Draw the next station of a customer."""
     row = t.customers[customer]
     roles = t.roles[row.place, row.kind]
     way = roles[tables.FIRST_WAY]

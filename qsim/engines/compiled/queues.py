@@ -1,9 +1,9 @@
-"""A queue and its servers in the compiled engine, and the queue that has the next event.
+"""A queue and its servers in the compiled engine, and the tournament that finds the next event.
 
 A queue keeps its customers in service in a heap by the time they will finish, and those waiting in a linked list in
-the order in which they will be taken. Where everyone is slowed by the others (processor sharing, load-dependent
-service) a queue has a clock of its own that runs at the speed at which each of those in service is served: finish
-times by that clock never change.
+the order in which they will be taken. Where customers slow each other (processor sharing, load-dependent service) a
+queue has a clock of its own, which runs at the speed of each customer in service: finish times by that clock never
+change.
 
 The earliest of many times is the winner of a tournament between them; a change of one takes log2(times) matches.
 """
@@ -22,7 +22,7 @@ from qsim.engines.plan import LEAST_WAIT
 
 
 def tournament(rows: int) -> tuple[FloatArray, IntArray]:
-    """Times (infinity) of at least as many rows, a power of two, and the tree of :func:`set_time`."""
+    """Times (all infinity) of ``rows`` rows, rounded up to a power of two, and the tree of :func:`set_time`."""
     size = 1 << (rows - 1).bit_length()
     tree = np.zeros(2 * size, dtype=np.int64)
     tree[size:] = np.arange(size)
@@ -33,39 +33,39 @@ def tournament(rows: int) -> tuple[FloatArray, IntArray]:
 
 @kernel()
 def set_time(times: FloatArray, tree: IntArray, row: int, time: float) -> None:
-    """Change one time: ``tree[1]`` is then the row with the smallest, the lowest of equals."""
+    """Change one time; ``tree[1]`` is then the row of the smallest time, the lowest row of equal times."""
     times[row] = time
     winner, node = row, times.size + row
     while node > 1:
         other = tree[node ^ 1]
         beaten = (times[other] < time) | ((times[other] == time) & (other < winner))
-        winner += beaten * (other - winner)  # no branch, as it could not be predicted
+        winner += beaten * (other - winner)  # without a branch, which the processor could not predict
         time = min(time, times[other])
         node >>= 1
         tree[node] = winner
 
 
 @kernel(inner=True, borrows=True)
-def heap_add(tags: FloatArray, who: IntArray, size: int, tag: float, customer: int) -> None:
-    """Put a customer into a heap of ``size``."""
+def heap_add(tags: FloatArray, ids: IntArray, size: int, tag: float, customer: int) -> None:
+    """Add a customer to a heap of ``size``."""
     hole = size
     while hole > 0:
         parent = (hole - 1) >> 1
         if tags[parent] <= tag:
             break
-        tags[hole], who[hole] = tags[parent], who[parent]
+        tags[hole], ids[hole] = tags[parent], ids[parent]
         hole = parent
-    tags[hole], who[hole] = tag, customer
+    tags[hole], ids[hole] = tag, customer
 
 
 @kernel(inner=True, borrows=True)
-def heap_remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
+def heap_remove(tags: FloatArray, ids: IntArray, size: int, hole: int) -> None:
     """Take the entry at ``hole`` out of a heap of ``size``."""
     n = size - 1
-    tag, customer = tags[n], who[n]
+    tag, customer = tags[n], ids[n]
     while hole > 0 and tags[(hole - 1) >> 1] > tag:
         parent = (hole - 1) >> 1
-        tags[hole], who[hole] = tags[parent], who[parent]
+        tags[hole], ids[hole] = tags[parent], ids[parent]
         hole = parent
     while True:
         child = 2 * hole + 1
@@ -75,14 +75,14 @@ def heap_remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
             child += 1
         if tags[child] >= tag:
             break
-        tags[hole], who[hole] = tags[child], who[child]
+        tags[hole], ids[hole] = tags[child], ids[child]
         hole = child
-    tags[hole], who[hole] = tag, customer
+    tags[hole], ids[hole] = tag, customer
 
 
 @kernel(inner=True, borrows=True)
 def speed_of(place: Any, queue: Any, speeds: FloatArray) -> float:
-    """Work done per time unit for each of those in service."""
+    """Work done per time unit for each customer in service."""
     if queue.in_service == 0:
         return 0.0
     if place.speeds > 0:
@@ -108,13 +108,13 @@ def advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
 
 @kernel(inner=True, borrows=True)
 def slowed(queue: Any, arrived: float, response: float, service: float) -> float:
-    """How much longer a customer was there than its service took; 0 for one that never shared, rounding apart."""
+    """Response time less service time; exactly 0, despite rounding, for a customer that never shared a server."""
     return max(response - service, LEAST_WAIT) if queue.crowded > arrived else 0.0
 
 
 @kernel(inner=True, borrows=True)
 def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -> float:
-    """When the first of those in service will be done."""
+    """The time at which the first customer in service finishes."""
     if queue.in_service == 0:
         return math.inf
     first: float = tags[0]
@@ -126,8 +126,8 @@ def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) ->
 
 
 @kernel(inner=True, borrows=True)
-def line_up(queue: Any, customers: Table, customer: int) -> None:
-    """Put a customer into the waiting list, sorted by key and order."""
+def enqueue(queue: Any, customers: Table, customer: int) -> None:
+    """Insert a customer into the waiting list, sorted by key and order."""
     key, order = customers[customer].key, customers[customer].order
     before, after = queue.last, NOBODY
     if before != NOBODY and (
@@ -146,20 +146,20 @@ def line_up(queue: Any, customers: Table, customer: int) -> None:
 
 
 @kernel(inner=True, borrows=True)
-def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, who: IntArray, clock: float) -> None:
-    """Give a customer a server."""
+def start_service(queue: Any, customers: Table, customer: int, tags: FloatArray, ids: IntArray, clock: float) -> None:
+    """Start the service of a customer."""
     row = customers[customer]
     row.wait += clock - row.since
-    heap_add(tags, who, queue.in_service, queue.progress + row.work, customer)
+    heap_add(tags, ids, queue.in_service, queue.progress + row.work, customer)
     queue.in_service += 1
 
 
 @kernel(inner=True, borrows=True)
-def least_urgent(queue: Any, customers: Table, who: IntArray) -> int:
-    """Where in the heap the one stands that would be interrupted first."""
+def least_urgent(queue: Any, customers: Table, ids: IntArray) -> int:
+    """Index in the heap of the customer that would be interrupted first."""
     worst = 0
     for at in range(1, queue.in_service):
-        one, other = customers[who[at]], customers[who[worst]]
+        one, other = customers[ids[at]], customers[ids[worst]]
         if one.key > other.key or (one.key == other.key and one.order > other.order):
             worst = at
     return worst

@@ -1,4 +1,4 @@
-"""How stations, their queues, customers, ways and the state of a run are laid out for the compiled loop."""
+"""Arrays for the compiled loop: stations, their queues, customers, routes and the state of a run."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ PLACE = _record(
     "first_queue queues servers routing last_come preemptive sharing varying speeds capacity is_delay route_stream "
     "part present turn"
 )
-"""``servers`` are those of each queue. ``sharing``: all present are served at once. ``varying``: the speed depends on
-how many are present. ``speeds``: entries of its row of speeds; 0: each server works at speed 1. ``part``: its row of
-the outputs, or NOWHERE. ``turn``: the queue of the next arrival, round robin."""
+"""``servers``: of each queue. ``sharing``: all present are served at once. ``varying``: the speed depends on the
+number present. ``speeds``: length of its row of speeds; 0: each server works at speed 1. ``part``: its row of the
+outputs, or NOWHERE. ``turn``: the queue of the next arrival, round robin."""
 
 QUEUE = _record("place present in_service first last", "seen progress share crowded")
-"""``first`` and ``last`` of those waiting. ``progress``: the queue's own clock, brought up to date when ``seen``.
-``share``: the time a customer present all along would have had a server for itself. ``crowded``: when more were last
-present than servers."""
+"""``first``, ``last``: of the waiting list. ``progress``: the queue's own clock, brought up to date at time ``seen``.
+``share``: the time that a customer present from the start would have had a server for itself. ``crowded``: the last
+time at which more customers than servers were present."""
 
 CUSTOMER = _record(
     "entry kind place queue to next order", "key need work arrived since wait share total_wait total_service"
 )
-"""``to``: the place after this one. ``next``: the one behind it in its list, or in the
-list of unused rows. The smallest ``key`` goes first, then the smallest ``order``. ``need`` is the service time,
-``work`` what is left of it. ``since``: waiting since."""
+"""``to``: the next place. ``next``: the customer behind it in the waiting list, or the next unused row. The smallest
+``key`` goes first, then the smallest ``order``. ``need``: the service time, ``work``: what is left of it. ``since``:
+start of the wait."""
 
 MOMENT = _record("unused spare arrivals lost pause overflow", "clock")
 """``unused``: the first unused row of customers, of ``spare`` ones. ``arrivals`` at any place, ``lost`` since the last
@@ -55,10 +55,10 @@ ENTRY = _record("kind place home number")
 WAY = np.dtype([("upto", "f8"), ("place", "i8")])
 
 MARGIN = 200
-"""More variates than one instant takes from one stream, and more columns than it fills of one output."""
+"""More variates than the events of one instant take from a stream, and more columns than they fill of an output."""
 
 FIRST_ROWS = 1024
-"""Customers from outside that there is room for at first; more is made when they come."""
+"""Rows for customers from outside at first; more are added on demand."""
 
 # Fields of the outputs.
 FIELDS = 5
@@ -75,7 +75,7 @@ class State(NamedTuple):
     ends: IntArray
     sources: IntArray
     roles: IntArray
-    """[place, class]: streams, urgency, ways from which to how many."""
+    """[place, class]: service and routing streams, urgency, first row and number of ways."""
     ways: Table
     entries: Table
     moment: Table
@@ -84,7 +84,7 @@ class State(NamedTuple):
     customers: Table
     speeds: FloatArray
     tags: FloatArray
-    who: IntArray
+    ids: IntArray
     times: FloatArray
     tree: IntArray
     outputs: FloatArray
@@ -95,7 +95,7 @@ class State(NamedTuple):
 
 
 def new_state(plan: Plan, roles: list[Role], streams: FloatArray, times: FloatArray, tree: IntArray) -> State:
-    """The state of a plan before anyone comes."""
+    """The state of a plan before the first event."""
     index = {role: i for i, role in enumerate(roles)}
     places, size = plan.places, len(plan.places)
     queues = np.zeros(sum(place.queues for place in places), dtype=QUEUE)
@@ -127,7 +127,7 @@ def new_state(plan: Plan, roles: list[Role], streams: FloatArray, times: FloatAr
         customers=customers,
         speeds=speeds,
         tags=np.zeros((queues.size, width)),
-        who=np.zeros((queues.size, width), dtype=np.int64),
+        ids=np.zeros((queues.size, width), dtype=np.int64),
         times=times,
         tree=tree,
         outputs=np.empty((outputs, FIELDS, BLOCK)),
@@ -137,7 +137,7 @@ def new_state(plan: Plan, roles: list[Role], streams: FloatArray, times: FloatAr
 
 
 def with_room(plan: Plan, t: State) -> State:
-    """More rows for customers, if none is left."""
+    """The state with more rows for customers, if none is left."""
     moment = t.moment[0]
     if not plan.sources or moment["spare"] > 0:
         return t
@@ -148,12 +148,12 @@ def with_room(plan: Plan, t: State) -> State:
     moment["spare"] += old
     wider = ((0, 0), (0, max(0, 2 * old - t.tags.shape[1]) if all_at_once(plan) else 0))
     return t._replace(
-        customers=np.concatenate([t.customers, more]), tags=np.pad(t.tags, wider), who=np.pad(t.who, wider)
+        customers=np.concatenate([t.customers, more]), tags=np.pad(t.tags, wider), ids=np.pad(t.ids, wider)
     )
 
 
 def all_at_once(plan: Plan) -> bool:
-    """Whether some station may serve everyone at once."""
+    """Whether some station may serve all its customers at once."""
     return any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
 
 
