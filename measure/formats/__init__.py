@@ -1,1 +1,1 @@
-"""Texts that others wrote, as records and sweeps: pure functions, a family of formats a file."""
+"""Parsers of tools' output: text to records and sweeps by pure functions, a family of formats a file."""

@@ -1,6 +1,6 @@
-"""What a file is, and the files of one format as one Sweep, each by the reader of its format.
+"""Detects a file's format, and reads the files of one format as one Sweep.
 
-A format is detected from the content, not from the file's name. Only fio's logs say by their name what they log.
+A format is detected from the content, not from the file's name. Only fio's logs are identified by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from measure.text_files import STDIN, read_head, read_text, reading
 
 Format = Literal["fio", "mlc", "curves", "record", "sysstat", "server", "table", "log"]
 
-MAX_TEXT = 2**29  # characters of all files together, logs aside
+MAX_TEXT = 2**29  # characters of all files together, without logs
 
 _LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
 _HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
@@ -36,7 +36,7 @@ _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
 
 class NoMeasurementError(DataError):
-    """A text that no tool for measuring wrote. ``text`` is None where it is JSON, else the text itself."""
+    """A text that is not the output of a measuring tool. ``text`` is None where it is JSON, else the text itself."""
 
     def __init__(self, message: str, text: str | None = None) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ Columns = Mapping[str, str] | None
 
 @dataclass(frozen=True)
 class _Reader:
-    """How files of a format are called, what one is known by, and what reads {name: text} of them as one sweep."""
+    """A format: its name in messages, its detector, and the reader of {name: text} as one sweep."""
 
     name: str
     looks_like: Callable[[str], bool]
@@ -56,7 +56,7 @@ class _Reader:
 
 
 def _alone(texts: Mapping[str, str], read: Callable[[str, str], Sweep]) -> Sweep:
-    """Files that are read one by one, joined."""
+    """One sweep of files that are read one by one."""
     return join([(name, read(text, name)) for name, text in texts.items()], ", ".join(texts))
 
 
@@ -84,7 +84,7 @@ NAMES: Mapping[Format, str] = {**{kind: reader.name for kind, reader in _TEXTS.i
 
 
 def sniff(text: str, name: str) -> Format:
-    """Which tool's output a text is; DataError saying what it looks like where it is none that is read."""
+    """The format of a text; DataError saying what the text looks like where no reader applies."""
     start = text.lstrip("\ufeff \t\r\n")
     kind = next((kind for kind, reader in _TEXTS.items() if kind != "table" and reader.looks_like(text)), None)
     if kind is not None:
@@ -113,7 +113,7 @@ def sniff(text: str, name: str) -> Format:
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file; the text of a log stays on the disk."""
+    """One file; the text of a log is not loaded."""
 
     name: str
     path: Path
@@ -121,14 +121,14 @@ class InputFile:
 
 
 def looks_like_log(head: str) -> bool:
-    """Whether the first lines are those of a log of fio's, of requests or of histograms."""
+    """Whether the first lines are those of a fio log, of requests or of histograms."""
     lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
     whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
     return bool(whole) and all(_LOG_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
 
 
 def read_file(path: Path, name: str) -> tuple[Format, InputFile]:
-    """What the file is, with its text. A log is recognised by its first lines and its name, and is not read yet."""
+    """The file's format and text. A log is recognised by its first lines and its name, and is not read yet."""
     with reading(name):
         if not looks_like_log(read_head(path)):
             text = read_text(path)

@@ -1,6 +1,6 @@
 """A law of service times in a file: qsim's own, or fio's latency histogram.
 
-qsim's holds family and parameters, to the last digit, and what the law was fitted to.
+qsim's file holds family and parameters, to the last digit, and the data that the law was fitted to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _REMEDY = "write one with: qsim fit-service DATA --out law.json"
 
 
 def write_law(law: Distribution, path: Path, about: Mapping[str, Any]) -> None:
-    """Write ``law`` (times in seconds) to ``path``, whole or not at all; ``about`` says where it is from.
+    """Write ``law`` (times in seconds) to ``path`` atomically; ``about`` says where it is from.
 
     Raises MeasureError where the file cannot be written.
     """
@@ -34,7 +34,7 @@ def write_law(law: Distribution, path: Path, about: Mapping[str, Any]) -> None:
 
 
 def read_law(path: Path) -> Distribution:
-    """The law in ``path``, in seconds, equal to the one that was written.
+    """The law in ``path``, times in seconds, equal to the one that was written.
 
     Raises DataError naming the file, what is wrong and the remedy.
     """
@@ -46,7 +46,7 @@ def read_law(path: Path) -> Distribution:
 
 
 def read_histogram(path: Path) -> Empirical:
-    """The law in ``path``, fio's json+ output with one job: its bins are spread evenly between their edges.
+    """The law in ``path``, fio's json+ output with one job, in seconds: times are uniform within each bin.
 
     Raises DataError in one sentence that names the file, what is wrong and the remedy.
     """

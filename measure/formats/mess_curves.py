@@ -1,13 +1,12 @@
-"""Bandwidth-latency curves: families by read ratio as the Mess benchmark publishes them.
+"""Reads bandwidth-latency curves: families by read ratio as the Mess benchmark publishes them.
 
 Mess's CSV (Esmaili-Dokht et al., "A Mess of Memory System Benchmarking, Simulation and Application Profiling", MICRO
 2024) has a column ``pause``, the loaders' idle loop between requests, with the bandwidth in GB/s and the latency in ns:
 a curve over an injected delay, one for each read percentage. Mess's text files, one per read percentage
 (``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else.
 
-Without a pause, the load is the bandwidth itself (load_kind "bandwidth"). Bandwidth is an answer of the memory,
-not something that was asked of it, so only the latency can be predicted, and where a curve bends back one bandwidth has
-two latencies.
+Without a pause, the load is the bandwidth itself (load_kind "bandwidth"). Bandwidth is a result, not a setting, so
+only the latency can be predicted, and where a curve bends back one bandwidth has two latencies.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Row = dict[str, Any]
 
 
 def looks_like_curves(text: str) -> bool:
-    """Whether the text is one of the two forms."""
+    """Whether the text is Mess's CSV or its text files."""
     return looks_like_pairs(text) or _looks_like_table(text)
 
 
@@ -59,8 +58,8 @@ def looks_like_pairs(text: str) -> bool:
 def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Sweep:
     """One sweep of bandwidth-latency files of one form, {name: text}; one curve per read percentage.
 
-    ``units`` ({"latency": "ns", "bandwidth": "MB/s"}) are those of text files, which tell none themselves; without,
-    they are read as MB/s and ns, and a Finding says so. Raises DataError naming the file and the line of what is no
+    ``units`` ({"latency": "ns", "bandwidth": "MB/s"}) are those of text files, which contain no units; without, MB/s
+    and ns are assumed, and a Finding says so. Raises DataError naming the file and the line of a cell that is not a
     number.
     """
     for name, text in texts.items():
@@ -75,7 +74,7 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     findings: list[Finding] = []
     for name, text in texts.items():
         found = list(_table_rows(text, name) if by_pause else _pair_rows(text, name, units or {}))
-        if len(texts) > 1 and all(row["series"] == "all points" for row in found):  # the name tells no ratio
+        if len(texts) > 1 and all(row["series"] == "all points" for row in found):  # the name has no ratio
             found = [{**row, "series": name} for row in found]
         rows += found
         findings += _left_out(found, name)
@@ -104,7 +103,7 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
 
 
 def _table_rows(text: str, name: str) -> Iterator[Row]:
-    """Mess's CSV: GB/s and ns, as its own scripts write them; a header that is repeated is no row."""
+    """Rows of Mess's CSV: GB/s and ns, as its own scripts write them; repeated headers are skipped."""
     table, lines = read_table(text, name), _lines(text)
     ratio = next((c for c in _RATIOS if c in table.header), None)
     for line, cells in table.rows:
@@ -118,7 +117,7 @@ def _table_rows(text: str, name: str) -> Iterator[Row]:
 
 
 def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> Iterator[Row]:
-    """Two columns without names: bandwidth, latency; the read percentage is in the file's name."""
+    """Rows of two unnamed columns: bandwidth, latency; the read percentage is in the file's name."""
     scales = [unit_scale(role, units.get(role, usual)) for role, usual in (("bandwidth", "MB/s"), ("latency", "ns"))]
     match = _FILE_NAME.search(name)
     percent = float(match[1]) if match and int(match[1]) <= 100 else math.nan
@@ -151,7 +150,7 @@ def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str
 
 
 def _part_files(rows: Sequence[Row]) -> None:
-    """Curves of one name in several files are those of several machines, and no repeats: the file's name goes first."""
+    """Put the file's name before equal curve names in several files: these are several machines, not repeats."""
     files: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         files[row["series"]].add(row["source"])
@@ -184,7 +183,7 @@ def _left_out(rows: Sequence[Row], name: str) -> Iterator[Finding]:
 
 
 def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
-    """Two bare columns tell no unit, but the idle end does: a chaser alone keeps one line of 64 bytes in flight."""
+    """The finding on assumed units, checked at the idle end, where a chaser keeps one line of 64 bytes in flight."""
     idlest = min(rows, key=lambda row: float(row["bandwidth_bytes_per_s"]))
     lines = idlest["throughput_per_s"] * idlest["latency_s"]
     right = 0.9 <= lines <= 1.3
@@ -200,7 +199,7 @@ def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines by line ends alone; ``str.splitlines`` would also cut at form feeds and the like."""
+    """The lines, split at line ends alone; ``str.splitlines`` would also split at form feeds and the like."""
     return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
 
 

@@ -1,12 +1,12 @@
-"""Reading what Intel's Memory Latency Checker prints under ``--loaded_latency``.
+"""Reads the output of Intel's Memory Latency Checker under ``--loaded_latency``.
 
 MLC makes other threads stream through memory with an idle loop of a given number of core cycles between bursts (the
 *injected delay*, the think time of a closed system) while one thread chases pointers and is timed. Each row of its
 table is one delay: the chaser's mean latency in ns and the total bandwidth in decimal MB/s.
 
-``mlc_sweep(texts)`` is a pure function of text. It finds every loaded-latency table in what may be a whole terminal
+``mlc_sweep(texts)`` is a pure function of text. It finds every loaded-latency table, also in a whole terminal
 session (prompts, indentation, CRLF, several runs, a full run with matrices around the table, a run cut in the middle
-of a row) and makes one curve of each. One request is one cache line of 64 bytes.
+of a row), and makes one curve of each. One request is one cache line of 64 bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import check_rows
 from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, parse_mix
 
-_BEFORE = r"^[\s|*\"]{0,40}"  # what notes put before a line
+_BEFORE = r"^[\s|*\"]{0,40}"  # prefixes of quoted lines
 _HEADER = re.compile(rf"{_BEFORE}Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)
 _UNITS = re.compile(rf"{_BEFORE}Delay\s+\((\w+)\)\s+(\S+)\s*$", re.IGNORECASE)
 _RULE = re.compile(rf"{_BEFORE}=+\s*$")
@@ -55,7 +55,7 @@ W_FLAGS: Mapping[int, Mix] = {
 
 @dataclass
 class _Run:
-    """One loaded-latency table with what was said before it; rows of delay, ns and MB/s."""
+    """One loaded-latency table with the settings printed before it; rows of delay (cycles), ns and MB/s."""
 
     source: str
     number: int
@@ -75,8 +75,8 @@ def looks_like_mlc(text: str) -> bool:
 def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     """One sweep of everything in ``texts`` (file name -> text); one curve per run.
 
-    load is the injected delay in core cycles, throughput in cache lines a second. A last row that was cut is left out
-    with a Finding, and so is a table without a whole row. ``provenance.details`` holds ``buffer_bytes`` by curve.
+    The load is the injected delay in core cycles, throughput in cache lines a second. A truncated last row, and a
+    table without a whole row, are left out with a Finding. ``provenance.details`` holds ``buffer_bytes`` by curve.
 
     Raises DataError where a text holds no loaded-latency table, or no whole row.
     """
@@ -106,7 +106,7 @@ def _runs(source: str, text: str) -> list[_Run]:
     buffer_bytes: float | None = None
     in_table = False
     for whole in text.splitlines():
-        # No line of MLC's is long; patterns are not tried on lines of another kind of file. A mail quotes behind "> ".
+        # MLC's lines are short: longer ones are of another file, and skipped. A mail quotes lines with "> ".
         line = whole.lstrip("> ") if len(whole) <= _LONGEST_LINE else ""
         if in_table and ((in_table := _take_row(line, runs[-1])) or runs[-1].cut):
             continue
@@ -129,7 +129,7 @@ def _runs(source: str, text: str) -> list[_Run]:
 
 
 def _take_row(line: str, run: _Run) -> bool:
-    """Take a line below the header; whether the next one may belong to the table as well."""
+    """Read a line below the header; returns whether the next one may belong to the table as well."""
     if not line.strip() or _RULE.match(line):
         return True
     if units := _UNITS.match(line):
@@ -147,7 +147,7 @@ def _take_row(line: str, run: _Run) -> bool:
 
 
 def _name_runs(runs: Sequence[_Run]) -> list[str]:
-    """A name for each run: what was asked; the file or the number of the run where that is not enough."""
+    """A name for each run: its settings, with the file or the number of the run where needed to be unique."""
     plain = [_describe(run) for run in runs]
     names = []
     for run, name in zip(runs, plain, strict=True):

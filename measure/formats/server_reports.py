@@ -1,4 +1,4 @@
-"""One run of a load generator, and several runs as a sweep over clients, or over rates where they were asked for.
+"""Reads runs of load generators, and joins several into a sweep over clients, or over rates in an open loop.
 
 The texts of wrk, ab, hey, oha, pgbench, sysbench and redis-benchmark, and Locust's CSV files.
 """
@@ -21,17 +21,17 @@ from measure.sweep import Provenance, Sweep
 from measure.units import parse_duration, plain_number
 
 NEAR_WHOLE = 0.1
-"""X R of a tool that prints no number of clients is taken for a whole number that it is so near to (relative)."""
+"""X R is rounded to a whole number of clients within this relative distance, where the tool prints no number."""
 
 
 @dataclass(frozen=True)
 class ServerRun:
-    """What one run of ``tool`` printed.
+    """The results of one run of ``tool``.
 
-    ``clients`` is how many circulate, ``rate_per_s`` what arrived by itself (open loop); both None: not printed.
-    ``response_s`` None: not printed, and then ``clients`` / throughput stands for it. ``percentiles`` are seconds by
-    percent, ``sd_s`` is the standard deviation of the response time; ``failed`` are answers that are errors or
-    time-outs among ``requests``.
+    ``clients``: number that circulate (closed loop); ``rate_per_s``: arrival rate (open loop); both None: not printed.
+    ``response_s`` None: not printed, ``clients`` / throughput is used instead. ``percentiles`` are seconds by
+    percent, ``sd_s`` is the standard deviation of the response time; ``failed`` of ``requests`` are errors or
+    time-outs.
     """
 
     tool: str
@@ -47,15 +47,15 @@ class ServerRun:
     seconds: float | None = None
     series: str = ""
     notes: tuple[str, ...] = ()
-    """What a reader should know, in sentences without a stop."""
+    """Remarks on the run, in sentences without a full stop."""
 
 
 THINKING = 0.8
-"""Below this share of the users outstanding, the others think between two requests."""
+"""Where a smaller share of users than this is outstanding, the others think between two requests."""
 
 
 def circulating(users: float, outstanding: float) -> tuple[float, tuple[str, ...]]:
-    """The load of ``users`` of whom ``outstanding`` = X R wait for an answer, and what to say of it.
+    """The load of ``users``, of which ``outstanding`` = X R wait for a response, and remarks on it.
 
     >>> circulating(20, 2.36)[0], circulating(8, 7.9)[0]
     (2.36, 8)
@@ -70,7 +70,7 @@ _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s",
 
 
 def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
-    """The runs of several files, {file: runs}, as one sweep. DataError where loads or tools do not go together."""
+    """The runs of several files, {file: runs}, as one sweep. DataError where they mix kinds of load, or tools."""
     listed = [(file, run) for file, found in runs.items() for run in found]
     tools = {run.tool for _, run in listed}
     if len(tools) > 1:
@@ -104,11 +104,11 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
-    return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=name), _alike(findings), name=name)  # type: ignore[arg-type]
+    return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=name), _distinct(findings), name=name)  # type: ignore[arg-type]
 
 
 def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
-    """What was varied; where no load was printed, Little's law tells the number of clients."""
+    """The load of a run; where none was printed, the number of clients by Little's law, with a Finding."""
     if run.rate_per_s is not None:
         return run.rate_per_s, []
     if run.clients is not None:
@@ -141,8 +141,8 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
         yield Finding("load-generator", "info", note, load=load)
 
 
-def _alike(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Each finding once, whatever load it is of."""
+def _distinct(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Each finding once, at the first load that has it."""
     first: dict[Any, Finding] = {}
     for finding in findings:
         key = (finding.check, finding.message) if finding.severity != "info" else (finding.check, finding.message[:20])
@@ -156,10 +156,10 @@ CLOSED_LOOP = (
 )
 
 AB_STEP_S = 1e-4
-"""ab prints the deviation of its times to tenths of milliseconds."""
+"""The resolution of ab's standard deviation of times, seconds."""
 
 CUT_OFF = "aborted due to deadline"
-"""What oha calls requests that were under way when its time was over: no fault of the server."""
+"""oha's error for requests still in flight at the end of the run: not a failure of the server."""
 
 
 def number(pattern: str, text: str, what: str = "", name: str = "") -> float:
@@ -171,18 +171,18 @@ def number(pattern: str, text: str, what: str = "", name: str = "") -> float:
 
 
 def lacking(what: str, name: str) -> DataError:
-    """The error of a text that lacks something."""
+    """The DataError for a text in which ``what`` is missing."""
     return DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
 
 
 def maybe(pattern: str, text: str) -> float:
-    """The same, or 0."""
+    """The number that ``pattern`` captures, or 0."""
     found = re.search(pattern, text, re.MULTILINE)
     return float(found[1]) if found else 0.0
 
 
 def wrk(text: str, name: str) -> ServerRun:
-    """wrk, whose connections are shared out evenly among its threads."""
+    """Read a run of wrk, which shares its connections evenly among its threads."""
     threads = number(r"^\s*(\d+) threads? and ", text, "number of threads", name)
     asked = number(r" threads? and (\d+) connections?", text, "number of connections", name)
     clients = threads * (asked // threads)
@@ -206,14 +206,14 @@ def wrk(text: str, name: str) -> ServerRun:
 
 
 def ab(text: str, name: str) -> ServerRun:
-    """ApacheBench. Its mean time per request is clients / throughput; connection times are measured, in whole ms."""
+    """Read a run of ApacheBench, whose mean time per request is clients / throughput; connection times are whole ms."""
     clients = number(r"^Concurrency Level:\s+(\d+)", text, "Concurrency Level", name)
     rate = number(r"^Requests per second:\s+([\d.]+)", text, "Requests per second", name)
     measured = maybe(r"^Total:\s+\d+\s+(\d+)", text) / 1e3
     spread = maybe(r"^Total:\s+\d+\s+\d+\s+([\d.]+)", text) / 1e3
     percents = {float(p): float(t) / 1e3 for p, t in re.findall(r"^\s*(\d+)%\s+(\d+)", text, re.MULTILINE)}
     coarse = measured < 0.01
-    other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first answer: no error
+    other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first response: not an error
     notes = ["ab measures whole milliseconds: the mean is clients / throughput (Little's law)"] if coarse else []
     return ServerRun(
         "ab",
@@ -229,7 +229,7 @@ def ab(text: str, name: str) -> ServerRun:
 
 
 def hey(text: str, name: str) -> ServerRun:
-    """hey and oha, which print no number of workers; oha's times have units of their own."""
+    """Read a run of hey or oha, which print no number of workers; oha's times have units of their own."""
     rate = number(r"^\s*Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
     average = re.search(r"^\s*Average:\s+([\d.]+ \w+)", text, re.MULTILINE)
     times = re.findall(r"^\s*([\d.]+)%+ in ([\d.]+ \w+)", text, re.MULTILINE)
@@ -255,7 +255,7 @@ def _seconds(time: str) -> float:
 
 
 def pgbench(text: str, name: str) -> ServerRun:
-    """pgbench; with --rate it is open loop, and its latency is from when a transaction was due."""
+    """Read a run of pgbench; with --rate it is open loop, and latency counts from when a transaction was due."""
     rate = number(r"^tps = ([\d.]+)", text, "tps", name)
     mean = number(r"^latency average = ([\d.]+) ms", text, "latency average", name) / 1e3
     clients = number(r"^number of clients: (\d+)", text, "number of clients", name)
@@ -273,7 +273,7 @@ def pgbench(text: str, name: str) -> ServerRun:
 
 
 def sysbench(text: str, name: str) -> ServerRun:
-    """sysbench 1.0: transactions of a database, or events of its other tests; only its 95th percentile."""
+    """Read a run of sysbench 1.0: database transactions, or events of other tests; only its 95th percentile."""
     rate = maybe(r"transactions:\s+\d+\s+\(([\d.]+) per sec", text) or maybe(r"events per second:\s+([\d.]+)", text)
     events = number(r"total number of events:\s+(\d+)", text, "total number of events", name)
     rate = rate or events / number(r"total time:\s+([\d.]+)s", text, "total time", name)
@@ -290,7 +290,7 @@ def sysbench(text: str, name: str) -> ServerRun:
 
 
 def redis_benchmark(text: str, name: str) -> ServerRun:
-    """redis-benchmark's text on one command that it tests."""
+    """Read redis-benchmark's text on one of the commands that it tests."""
     rate = number(r"throughput summary: ([\d.]+)", text, "throughput summary", name)
     row = re.search(r"avg\s+min\s+p50\s+p95\s+p99\s+max\s+([\d.]+)\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)", text)
     if row is None:
@@ -307,21 +307,21 @@ def redis_benchmark(text: str, name: str) -> ServerRun:
     )
 
 
-# --- Locust: stats_history.csv tells users and answers over time; stats.csv tells no users ----------------------------
+# --- Locust: stats_history.csv has users and responses over time; stats.csv has no users ------------------------------
 
 _HISTORY = "Timestamp,User Count,Type,Name,"
 _STATS = "Type,Name,Request Count,Failure Count,"
 LEAST_S = 2
-"""A number of users that held for less is left out: Locust was still starting or stopping them."""
+"""Seconds: a number of users that lasted less is left out, as Locust was still starting or stopping them."""
 
 
 def looks_like_locust(text: str) -> bool:
-    """Whether the text is one of the two."""
+    """Whether the text is stats_history.csv or stats.csv."""
     return text.startswith((_HISTORY, _STATS))
 
 
 def locust(text: str, name: str) -> list[ServerRun]:
-    """A run for each number of users that held. DataError for stats.csv, and where none held."""
+    """A run for each number of users that lasted. DataError for stats.csv, and where none lasted."""
     if text.startswith(_STATS):
         raise DataError(f"{name} has no number of users; give the other file: ..._stats_history.csv")
     rows = [row for row in csv.DictReader(text.splitlines()) if row["Name"] == "Aggregated"]

@@ -1,6 +1,6 @@
-"""Which load generator wrote a text, and its runs; the JSON of oha, k6 and vLLM's benchmark of a language-model server.
+"""Detects which load generator wrote a text, and reads its runs; the JSON of oha, k6 and vLLM's serving benchmark.
 
-Of k6 both kinds are read: --summary-export and handleSummary.
+Both kinds of k6's summary are read: --summary-export and handleSummary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from measure.sweep import Sweep
 
 
 def documents(text: str) -> list[Mapping[str, Any]]:
-    """The JSON objects in the text, one behind another or in one list; none where it holds anything else."""
+    """The JSON objects in the text, one after another or in one list; none where it holds anything else."""
     found: list[Any] = []
     try:
         while text := text.lstrip(" \t\r\n,"):
@@ -48,7 +48,7 @@ def is_vllm(found: Mapping[str, Any]) -> bool:
 
 
 def oha(found: Mapping[str, Any], name: str) -> ServerRun:
-    """oha --output-format json (or --json), which names no number of connections."""
+    """Read oha --output-format json (or --json), which has no number of connections."""
     summary = found["summary"]
     percents = {float(k[1:]): float(v) for k, v in found.get("latencyPercentiles", {}).items() if v is not None}
     codes = {int(code): int(n) for code, n in found.get("statusCodeDistribution", {}).items()}
@@ -66,7 +66,7 @@ def oha(found: Mapping[str, Any], name: str) -> ServerRun:
 
 
 def k6(found: Mapping[str, Any], name: str) -> ServerRun:
-    """k6's summary: virtual users that wait between iterations are no closed loop of requests, X R tells how many."""
+    """Read k6's summary: its virtual users pause between iterations, so the load is X R, the number outstanding."""
     metrics = {key: value.get("values", value) for key, value in found["metrics"].items() if isinstance(value, Mapping)}
     times = metrics.get("http_req_duration", {})
     rate, mean = _number(metrics.get("http_reqs", {}), "rate", name), _number(times, "avg", name) / 1e3
@@ -91,7 +91,7 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
 
 
 def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
-    """The serving benchmark of vLLM: whole requests and their end-to-end time, and no tokens."""
+    """Read vLLM's serving benchmark: whole requests and their end-to-end time, without tokens."""
     if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
         raise DataError(
             f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "
@@ -149,16 +149,16 @@ TEXTS: Mapping[str, tuple[str, str, Reader]] = {
     "sysbench": (r"^sysbench \d", r"^sysbench \d", server_reports.sysbench),
     "redis-benchmark": (r"^\s*\d+ parallel clients", r"^====== ", server_reports.redis_benchmark),
 }
-"""A line that only this tool prints, one at which each run begins, and what reads a run."""
+"""Tool -> (pattern of a line that only it prints, pattern of the first line of a run, reader of a run)."""
 
 JSON = {"k6": (is_k6, k6), "oha": (is_oha, oha), "vLLM": (is_vllm, vllm)}
-"""Of each tool that writes JSON: how a document is known, and what reads it."""
+"""Tool that writes JSON -> (detector of its document, reader)."""
 
 TOOLS = ", ".join(sorted({*TEXTS, *JSON, "Locust"}, key=str.casefold))
 
 
 def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
-    """What reads the text; None where no load generator wrote it."""
+    """The reader of the text; None where no load generator wrote it."""
     if text.lstrip().startswith(("{", "[")):
         found = documents(text)
         read = next((read for known, read in JSON.values() if found and all(map(known, found))), None)
@@ -171,7 +171,7 @@ def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
 
 
 def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun]:
-    """The runs in one text, one behind another as ``cat`` joins them; a broken one is named by its number."""
+    """The runs in one text, one after another as ``cat`` joins them; errors name a run by its number."""
     text = text.replace("\r", "\n")
     at = [m.start() for m in re.finditer(begins, text, re.MULTILINE)]
     if len(at) < 2:
@@ -186,7 +186,7 @@ def looks_like_server_run(text: str) -> bool:
 
 
 def server_runs_sweep(texts: Mapping[str, str]) -> Sweep:
-    """The sweep in what a load generator wrote, {file: text}: one curve over clients, or over rates."""
+    """The sweep in a load generator's output, {file: text}: one curve over clients, or over rates."""
     runs = {}
     for name, text in texts.items():
         read = reader_of(text)

@@ -1,11 +1,11 @@
-"""The text of iostat -x, of sysstat 10 to 12, in every unit it prints.
+"""Reads the text of iostat -x, of sysstat 10 to 12, in every unit it prints.
 
-Columns are known by their names: before sysstat 12 the number outstanding is ``avgqu-sz``, since then ``aqu-sz``; data
-are in sectors, kB or MB. The number outstanding has more digits than a response time below a millisecond (0.11 ms), so
-that Little's law gives the response time, and ``await`` only shares it between reads and writes.
+Columns are recognised by their names: before sysstat 12 the number outstanding is ``avgqu-sz``, since then ``aqu-sz``;
+data are in sectors, kB or MB. The number outstanding has more digits than a response time below a millisecond (0.11
+ms), so Little's law gives the response time, and ``await`` only divides it between reads and writes.
 
-The first report of iostat counts from the machine's start and is left out. iostat prints how long an interval was only
-with -t; without, a second is taken.
+The first report of iostat counts from the machine's start and is left out. iostat prints the time of a report only
+with -t; without it, an interval of one second is assumed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STAMPS = ("%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%Y
 
 @dataclass(frozen=True)
 class Report:
-    """One device in one report: the columns by name, when it was, and over how many seconds (None: not said)."""
+    """One device in one report: the columns by name, its time, and its interval in seconds (None: unknown)."""
 
     device: str
     columns: Mapping[str, float]
@@ -42,7 +42,7 @@ def looks_like_sysstat(text: str) -> bool:
 
 
 def sysstat_sweep(text: str, name: str) -> Sweep:
-    """The steady stretches in a log. DataError as ``watched_sweep``, and naming a line that is none."""
+    """The sweep of the steady stretches in a log. DataError as ``watched_sweep``, and for an invalid line."""
     reports = _timed(_reports(text, name))
     busy = {r.device for r in reports if r.columns.get("r/s", 0.0) + r.columns.get("w/s", 0.0)}
     sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name)
@@ -64,7 +64,7 @@ def _interval(report: Report) -> DeviceInterval:
     times = [reads * c.get("r_await", alike), writes * c.get("w_await", alike)]
     scale = 1e-3
     every = c.get("aqu-sz", c.get("avgqu-sz"))
-    if every is not None:  # discards and flushes are in it
+    if every is not None:  # it includes discards and flushes
         outstanding = max(0.0, every - sum(c[f"{way}/s"] * c[f"{way}_await"] / 1e3 for way in "df"))
         times = times if sum(times) else [reads, writes]  # too short for the two digits of await
         scale = outstanding * seconds / sum(times) if sum(times) else 0.0
@@ -106,7 +106,7 @@ def _reports(text: str, name: str) -> list[Report]:
 
 
 def _timed(rows: Sequence[Report]) -> list[Report]:
-    """The reports but the first of each device, with the seconds since the one before where both were stamped."""
+    """The reports without the first of each device, with the seconds since the previous one where both have a time."""
     last: dict[str, Report] = {}
     timed = []
     for row in rows:
@@ -119,7 +119,7 @@ def _timed(rows: Sequence[Report]) -> list[Report]:
 
 
 def _stamp(line: str) -> datetime | None:
-    """A date and time as iostat -t prints it; None where it is none."""
+    """A date and time as iostat -t prints it; None for another line."""
     for form in _STAMPS:
         with suppress(ValueError):
             return datetime.strptime(line, form).replace(tzinfo=None)

@@ -1,14 +1,14 @@
-"""What a block device did second by second, as the kernel counts it, and the sweep in that where the load was steady.
+"""The kernel's counts of a block device second by second, and the sweep in stretches where the load was steady.
 
-An interval belongs to a stretch where its throughput is that of the stretch, up to what independent requests scatter
-by (three times the root of their number) and ``TOLERANCE``, its mean number outstanding is within ``FACTOR``, and its
-requests are alike: in their mean size within ``SIZES`` and in the share of reads within ``SHARES``. Stretches of at
-least ``LEAST_S`` count. Those of like requests are one curve, and those of it whose loads are within ``ALIKE`` are one
-point, cut into repeats.
+An interval belongs to a stretch where its throughput equals that of the stretch, within ``TOLERANCE`` and the scatter
+of independent requests (three times the root of their number), its mean number outstanding is within ``FACTOR``, and
+its requests are similar: in mean size within ``SIZES`` and in the share of reads within ``SHARES``. Stretches of at
+least ``LEAST_S`` count. Those of similar requests are one curve, and those of a curve whose loads are within ``ALIKE``
+are one point, cut into repeats.
 
-The load is the mean number outstanding, X R: whatever sends the requests, Little's law gives throughput over the number
-outstanding, and the knee is R1 Xpeak. Requests that arrive by themselves only bend the curve more softly than a fixed
-number that circulates (M/M/1: X = mu L / (1 + L), the p-norm with p = 1).
+The load is the mean number outstanding, X R: whatever sends the requests, Little's law gives throughput against the
+number outstanding, and the knee is R1 Xpeak. Open arrivals only give a softer knee than a fixed number that circulates
+(M/M/1: X = mu L / (1 + L), the p-norm with p = 1).
 
 The record of ``qsim watch --record`` is a CSV table with a row for each device and second.
 """
@@ -40,13 +40,13 @@ SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "
 
 @dataclass(frozen=True)
 class DeviceInterval:
-    """What ``device`` did in ``seconds`` until ``time`` (ISO 8601, UTC).
+    """The activity of ``device`` in the ``seconds`` until ``time`` (ISO 8601, UTC).
 
-    ``reads`` and ``writes`` are requests completed, ``read_s`` and ``write_s`` the time that they took in all,
-    ``busy_s`` how long at least one was there (what %util divides by the interval). ``in_flight`` is the mean number
-    of requests seen in the device, sampled, and ``in_flight_variance`` its variance; NaN where nobody looked. Looks
-    that saw it busy have the weight of ``busy_s``, so that those that waited for a processor, a ``late_looks_share`` of
-    them, do not bias either.
+    ``reads`` and ``writes`` are requests completed, ``read_s`` and ``write_s`` the sum of their response times,
+    ``busy_s`` the time with at least one in the device (%util times the interval). ``in_flight`` is the sampled mean
+    number of requests in the device, ``in_flight_variance`` its variance; NaN without samples. Samples that saw it
+    busy have the weight of ``busy_s``, so that late ones, a ``late_looks_share`` of all, which waited for a processor,
+    do not bias either.
 
     >>> DeviceInterval("sda", "", 2, reads=1000, read_s=8).response_time_s
     0.008
@@ -78,7 +78,7 @@ class DeviceInterval:
 
     @property
     def response_time_s(self) -> float:
-        """Mean time of a request in the device; NaN where none was completed."""
+        """Mean time of a request in the device, seconds; NaN where none was completed."""
         return _ratio(self.read_s + self.write_s, self.requests)
 
     @property
@@ -88,19 +88,19 @@ class DeviceInterval:
 
     @property
     def block_bytes(self) -> float:
-        """Mean size of a request; NaN where it is unknown."""
+        """Mean size of a request, bytes; NaN where it is unknown."""
         moved = self.read_bytes + self.written_bytes
         return _ratio(moved, self.requests) if moved else math.nan
 
     @property
     def seen_error(self) -> float:
-        """The half width of a 99 % interval of ``in_flight``: looks on time are far enough apart to be independent."""
+        """Half width of a 99 % interval of ``in_flight``, from samples that are far enough apart to be independent."""
         looks = LOOKS_PER_S * self.seconds * (1 - self.late_looks_share)
         return 2.6 * math.sqrt(self.in_flight_variance / looks) if looks >= 1 else math.nan
 
     @property
     def agrees(self) -> bool:
-        """Whether Little's law and the looks agree within the interval and 10 %; True where nobody looked."""
+        """Whether X R and ``in_flight`` agree within the interval and 10 %; True without samples."""
         apart = abs(self.outstanding - self.in_flight)
         return not apart > self.seen_error + AGREE * self.outstanding
 
@@ -111,7 +111,7 @@ class DeviceInterval:
 
     @property
     def busy_share(self) -> float:
-        """The share of the time in which the device had something to do: %util."""
+        """The share of time in which the device was busy: %util."""
         return self.busy_s / self.seconds
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class DeviceInterval:
 
     @classmethod
     def of_rates(cls, row: Mapping[str, Any]) -> DeviceInterval:
-        """The inverse of ``to_dict``: from means over the interval. A column that is missing counts nothing.
+        """The inverse of ``to_dict``: from means over the interval. A missing column counts as 0.
 
         >>> DeviceInterval.of_rates({"device": "sda", "seconds": 2, "reads_per_s": 500}).reads
         1000.0
@@ -173,7 +173,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def pooled(parts: Sequence[DeviceInterval]) -> DeviceInterval:
-    """Several intervals of one device as one."""
+    """One interval of several of a device."""
     seconds = sum(p.seconds for p in parts)
     values = {name: sum(getattr(p, name) for p in parts) for name in SUMS}
     values |= {name: sum(getattr(p, name) * p.seconds for p in parts) / seconds for name in MEANS}
@@ -189,7 +189,7 @@ SIZES, SHARES = 1.25, 0.1
 
 
 def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = "") -> Sweep:
-    """One curve a device, throughput over the mean number outstanding, from its steady stretches.
+    """A sweep with one curve per device, throughput against the mean number outstanding, from steady stretches.
 
     Raises DataError where no stretch is steady for ``LEAST_S`` seconds.
     """
@@ -220,7 +220,7 @@ def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = ""
 
 
 def stretches(intervals: Iterable[DeviceInterval]) -> Iterator[list[DeviceInterval]]:
-    """The steady stretches of one device, in their order."""
+    """The steady stretches of one device, in order of time."""
     current: list[DeviceInterval] = []
     whole: DeviceInterval | None = None
     for interval in intervals:
@@ -249,7 +249,7 @@ def like(one: DeviceInterval, other: DeviceInterval) -> bool:
     sizes = sorted((one.block_bytes, other.block_bytes))
     shares = abs(one.read_share - other.read_share)
     few = 3 * math.sqrt(0.25 / max(1.0, min(one.requests, other.requests)))
-    return not (sizes[1] > SIZES * sizes[0] or shares > SHARES + few)  # NaN, unknown, is like everything
+    return not (sizes[1] > SIZES * sizes[0] or shares > SHARES + few)  # NaN, unknown, matches everything
 
 
 def kinds(parts: Iterable[list[DeviceInterval]]) -> list[list[list[DeviceInterval]]]:
@@ -279,7 +279,7 @@ def series_of(device: str, parts: Sequence[list[DeviceInterval]]) -> list[tuple[
 
 
 def _rows(series: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, float | str]]:
-    """Each point as its repeats: stretches of nearly the same load, in pieces of at least ``LEAST_S``."""
+    """Rows of one curve: stretches of nearly equal load are one point, in repeats of at least ``LEAST_S``."""
     rows: list[dict[str, float | str]] = []
     for group in _alike(sorted(parts, key=lambda part: pooled(part).outstanding)):
         load = float(f"{pooled([interval for part in group for interval in part]).outstanding:.3g}")
@@ -299,7 +299,7 @@ def _rows(series: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, 
 
 
 def _alike(parts: Iterable[list[DeviceInterval]]) -> Iterator[list[list[DeviceInterval]]]:
-    """Stretches in the order of their loads, together where these are within ``ALIKE``."""
+    """Stretches in the order of their loads, grouped where these are within ``ALIKE``."""
     group: list[list[DeviceInterval]] = []
     most = math.inf
     for part in parts:
@@ -337,12 +337,12 @@ def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[Devi
 
 
 def record_header() -> str:
-    """The first line."""
+    """The header line of a record."""
     return ",".join(DeviceInterval("", "", 1.0).to_dict()) + "\n"
 
 
 def record_line(interval: DeviceInterval) -> str:
-    """One interval as a line; what nobody knows stays empty."""
+    """One interval as a line; unknown values stay empty."""
     return pd.DataFrame([interval.to_dict()]).to_csv(
         header=False, index=False, float_format="%.9g", lineterminator="\n"
     )
@@ -354,7 +354,7 @@ def looks_like_record(text: str) -> bool:
 
 
 def record_sweep(text: str, name: str) -> Sweep:
-    """The steady stretches of a record; a last line that was cut off is left out. DataError as ``watched_sweep``."""
+    """The sweep of the steady stretches of a record, without a truncated last line. DataError as ``watched_sweep``."""
     intervals = []
     whole = text[: text.rfind("\n") + 1]
     for number, row in enumerate(csv.DictReader(io.StringIO(whole.lstrip("\ufeff"))), 2):

@@ -1,6 +1,6 @@
-"""Reading fio's JSON: text in, records out. Pure functions; nothing is run and no file is opened.
+"""Reads fio's JSON: text in, records out. Pure functions; nothing is run and no file is opened.
 
-fio's JSON changed over fifteen years, and people store it with messages around it. What is handled here:
+fio's JSON changed over fifteen years, and people store it with messages around it. Handled here are:
 
 - messages before and after the JSON, several documents in one text, cumulative ``--status-interval`` snapshots
   (the last of each run counts), by :mod:`measure.formats.fio.record`;
@@ -52,7 +52,7 @@ _UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written
 def parse_fio(text: str, name: str) -> list[FioRecord]:
     """The records in one fio output; ``name`` is the file's name, for the messages.
 
-    Records of failed jobs are among them, with ``error`` set. Raises DataError, in one sentence, where the text
+    Records of failed jobs are included, with ``error`` set. Raises DataError, in one sentence, where the text
     holds no fio JSON: empty, truncated, binary, another format, only error messages, or edited by hand.
     """
     documents, truncated = fio_documents(text)
@@ -91,7 +91,7 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
         groups.setdefault(key, []).append(job)
     for clones in groups.values():
         own = _options(clones[0].get("job options"))
-        # Clones exist only where numjobs asked for them; equal names alone are different jobs.
+        # Only numjobs makes clones; jobs of equal names without it are different jobs.
         asked = whole({**shared, **own}.get("numjobs", "1"), 1)
         parts = [clones] if asked > 1 and own | shared else [[job] for job in clones]
         for part in parts:
@@ -119,7 +119,7 @@ def _record(
         )
     asked = whole(options.get("numjobs", "1"), 1)
     if asked > 1 and len(clones) == 1 and outstanding > 1.2 * whole(options.get("iodepth", "1"), 1):
-        # fio does not record the bare flag --group_reporting; more in flight than one clone can hold tells it.
+        # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it.
         options = {**options, "group_reporting": "1"}
     if asked > 1 and len(clones) != asked and not (len(clones) == 1 and is_set(options, "group_reporting")):
         findings.append(
@@ -166,7 +166,7 @@ def processor_time(clones: Iterable[Mapping[str, Any]], runtime_s: float, jobs: 
 
     fio gives percentages of the time that its jobs ran (``usr_cpu``, ``sys_cpu``, of ``job_runtime``). Interrupts and
     the kernel's own threads are not in them; a job that polls for completions is at 100 % however little it does.
-    ``jobs`` ran for ``runtime_s``, shared evenly among the clones, where a clone does not tell how long it ran.
+    Where a clone lacks its run time, ``jobs`` times ``runtime_s`` is shared evenly among the clones.
     """
     clones = list(clones)
     total = 0.0
@@ -179,7 +179,7 @@ def processor_time(clones: Iterable[Mapping[str, Any]], runtime_s: float, jobs: 
 
 
 def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, str]) -> Iterator[Flow]:
-    """The directions that did something; of unified reporting the mixed record only, as it holds them all."""
+    """The directions that did something; with unified reporting the mixed record only, as it holds them all."""
     rw = options.get("rw", "").partition(":")[0]
     read, write, mixed = (section_of(clone, d) for d in ("read", "write", "mixed"))
     if mixed:
@@ -213,7 +213,7 @@ def _flow(section: Mapping[str, Any], name: str, job: str, read: float) -> Flow:
 
 
 def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
-    """Total latency where there is one, else completion latency; percentiles of the total where they were asked for."""
+    """Total latency where there is one, else completion latency; percentiles of the total where fio has them."""
     strange = [k for k in section if re.fullmatch(r"[sc]?lat_(?:us|ms|s)", k)]
     if strange:
         raise DataError(
@@ -242,7 +242,7 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
 
 
 def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
-    """DataError for a bin that is no number, or that holds no count."""
+    """Raise DataError for a bin that is not a number, or without a count."""
     for key, count in listed.items():
         if not (key.isascii() and key.isdigit()) or not re.fullmatch(r"\d+(?:\.0*)?", str(count)):
             raise DataError(
@@ -278,7 +278,7 @@ def _disk(document: Mapping[str, Any]) -> str:
 
 
 def _started_at(document: Mapping[str, Any], runtime_s: float) -> str:
-    """When the run began, as finely as fio stamped its end (to the millisecond or second); empty without a stamp."""
+    """Start time of the run, ISO 8601, as precise as fio's stamp of its end (ms or s); empty without a stamp."""
     ended_ms = number_in(document, "timestamp_ms")
     ended = ended_ms / 1e3 or number_in(document, "timestamp")
     if not 0 < ended - runtime_s < 32503680000:  # the year 3000

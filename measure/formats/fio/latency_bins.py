@@ -1,9 +1,9 @@
-"""fio's latency histogram: which bin a latency falls into, where the bins end, and the bins of a point as arrays.
+"""fio's latency histogram: the bin of a latency, the edges of bins, and the bins of a point as arrays.
 
 fio counts latencies in bins that are 1 unit wide up to 128 units and then 64 to an octave, so that a bin is at most
 1/64 of its latency wide (fio's stat.c, ``plat_val_to_idx`` and ``plat_idx_to_val``). The unit is 1 ns from version 3 on
-and 1 us before. json+ names each bin by its midpoint (by its number in version 2), histogram logs list the counts of
-all bins, or of 2^c neighbours together where ``log_hist_coarseness=c``.
+and 1 us before. json+ names each bin by its midpoint (by its index in version 2), histogram logs list the counts of
+all bins, or of 2^c neighbours together with ``log_hist_coarseness=c``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Counts = NDArray[np.int64]
 class Histogram:
     """Latencies counted in bins: arrays (m,) of the bins' lower and upper edges in seconds and of the counts.
 
-    Only bins that hold something, in ascending order; neighbours need not touch. ``kind`` is "lat" (total) or "clat".
+    Only bins that are not empty, in ascending order; neighbours need not touch. ``kind`` is "lat" (total) or "clat".
     """
 
     lower_s: Floats
@@ -45,7 +45,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many latencies were counted."""
+        """The number of latencies counted."""
         return int(self.counts.sum())
 
     @property
@@ -70,7 +70,7 @@ class Histogram:
 
 
 def bin_of(value: ArrayLike) -> NDArray[np.int64]:
-    """The number of the bin that counts ``value`` (whole units of fio, zero or more).
+    """The index of the bin that counts ``value`` (whole units of fio, zero or more).
 
     >>> bin_of([0, 127, 128, 130, 255, 256]).tolist()
     [0, 127, 128, 129, 191, 192]
@@ -82,7 +82,7 @@ def bin_of(value: ArrayLike) -> NDArray[np.int64]:
 
 
 def bin_edges(index: ArrayLike) -> tuple[Floats, Floats]:
-    """The lower and upper edges, in fio's units, of the bins with these numbers.
+    """The lower and upper edges, in fio's units, of the bins with these indices.
 
     >>> [edge.tolist() for edge in bin_edges([5, 128, 192])]
     [[5.0, 128.0, 256.0], [6.0, 130.0, 260.0]]
@@ -97,7 +97,7 @@ def bin_edges(index: ArrayLike) -> tuple[Floats, Floats]:
 def coarse_edges(bins: int) -> tuple[Floats, Floats, float]:
     """Edges (in fio's units) of the ``bins`` bins of a histogram log, and the unit in seconds.
 
-    The number of bins tells fio's version and the coarseness, as fio 2 has 19 octaves and fio 3 has 29.
+    The number of bins determines fio's version and the coarseness, as fio 2 has 19 octaves and fio 3 has 29.
     Raises DataError where no version of fio writes this number of bins.
     """
     for coarseness in range(BITS + 1):
@@ -126,7 +126,7 @@ def counted(middles: Mapping[float, int], unit_s: float, kind: str = "") -> Hist
 
 
 def summed(parts: Sequence[Histogram]) -> Histogram:
-    """Several histograms of one grid of bins as one."""
+    """The sum of several histograms over one grid of bins."""
     lower, first, where = np.unique(np.concatenate([h.lower_s for h in parts]), return_index=True, return_inverse=True)
     counts = np.zeros(len(lower), dtype=np.int64)
     np.add.at(counts, where, np.concatenate([h.counts for h in parts]))

@@ -4,11 +4,11 @@
 time in ms, latency, direction (0 read, 1 write, 2 trim) and block size, and from version 3 on perhaps the offset and
 the priority. ``--write_hist_log=NAME`` writes NAME_clat_hist.1.log: time, direction, block size and the counts of all
 bins (see :mod:`measure.formats.fio.latency_bins`). Latencies are in ns from version 3 on and in us before; a log of
-requests does not say which, so five columns and more mean version 3, and four are taken for version 3 with a Finding
-that says so.
+requests does not say which, so five columns and more mean version 3, and four are assumed to be version 3, with a
+Finding.
 
-``summarise`` goes through a log in pieces, so that its size does not matter. A log whose lines are means over
-``log_avg_msec`` (block size 0) counts intervals and not requests: it is distinguished, and is no distribution.
+``summarise`` reads a log in pieces, so that its size does not matter. A log whose lines are means over
+``log_avg_msec`` (block size 0) counts intervals and not requests: it gives no distribution.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
 from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head
 
 LONGEST_RUN_S = 31 * 86400.0
-"""Later times are damaged."""
+"""A log with a later time is damaged."""
 MOST_NS = 2.0**53
-"""Up to here a float holds every whole number; no latency comes near."""
+"""The largest latency: up to here a float holds every whole number."""
 MOST_OF_A_REQUEST = 7  # columns
 
 
@@ -45,8 +45,8 @@ Table = NDArray[np.float64]
 class LogSummary:
     """One log, read to its end: counts, moments in seconds, and histogram.
 
-    ``unit_known`` is False where the unit of the latencies had to be taken for granted; ``cut`` where the last line
-    is not whole.
+    ``unit_known`` is False where the unit of the latencies is assumed; ``cut`` is True where the last line is
+    incomplete.
     """
 
     name: str
@@ -66,8 +66,8 @@ class LogSummary:
 def _pieces(file: Path, name: str, direction: int, rows: int, **options: Any) -> Iterator[tuple[Table, bool]]:
     """The numbers of a log in pieces of ``rows`` lines, and whether the last line is cut.
 
-    ``name`` is that of a line, ``direction`` its column of the direction, ``options`` are further ones of
-    ``pandas.read_csv``. DataError naming the line that is none.
+    ``name`` is the word for a line in messages, ``direction`` the index of its column of the direction, ``options``
+    are further ones of ``pandas.read_csv``. DataError naming the invalid line.
     """
     import pandas as pd
 
@@ -117,9 +117,9 @@ def _check_span(seconds: float, file: Path) -> None:
 
 
 def summarise(file: Path) -> LogSummary:
-    """A log of requests or of histograms in one pass and little memory, whatever its size.
+    """Counts, moments and histogram of a log of requests or of histograms, in one pass and little memory.
 
-    Raises DataError naming the file and the line that is not of such a log.
+    Raises DataError naming the file and the invalid line.
     """
     columns = read_head(file).partition("\n")[0].count(",") + 1
     return _summarise_histograms(file) if columns > MOST_OF_A_REQUEST else _summarise_requests(file, columns)
@@ -222,7 +222,7 @@ _PLOT_NAME = re.compile(
 
 @dataclass(frozen=True)
 class LogName:
-    """What a log's name says: the part before the kind, and the kind."""
+    """The parts of a log's name: the stem before the kind, and the kind."""
 
     stem: str
     kind: LogKind
@@ -235,7 +235,7 @@ class LogName:
 
 
 def log_name(name: str) -> LogName | None:
-    """What the name of a log says, or None where it is no log of fio's.
+    """The parts of a fio log's name, or None for another name.
 
     >>> log_name("randread-iodepth-8-numjobs-1_clat_hist.1.log").kind
     'clat_hist'
@@ -252,7 +252,7 @@ _PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 
 
 def choose_logs(paths: Iterable[Path]) -> list[tuple[LogName, list[Path]]]:
-    """The logs of each run, a file per job, of one kind; those of bandwidth, IOPS and submission are left aside."""
+    """The logs of each run, a file per job, of one kind; without those of bandwidth, IOPS and submission."""
     runs: dict[tuple[Path, str], dict[LogKind, list[Path]]] = {}
     for path in paths:
         found = log_name(path.name)
@@ -265,7 +265,7 @@ def choose_logs(paths: Iterable[Path]) -> list[tuple[LogName, list[Path]]]:
 def record_of_logs(name: LogName, files: Sequence[Path]) -> FioRecord:
     """One record of the logs of a run; depth and direction are known where the name has fio-plot's form.
 
-    Raises DataError where a log is none, or holds means over intervals, which are no requests.
+    Raises DataError where a log is invalid, or holds means over intervals instead of requests.
     """
     logs = [summarise(path) for path in files]
     for log, path in zip(logs, files, strict=True):

@@ -1,11 +1,11 @@
-"""Reading the report that fio 3 prints for people (its default output).
+"""Reads the report that fio 3 prints for people (its default output).
 
-Read are the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=..., iodepth=...``), and of its report
-the rates, the latencies with their units, the percentiles, the depths reached and the requests issued. fio rounds the
-IOPS to three digits, so the rate is the number of issued requests over the run time where both are there. What the
-report does not tell (direct, the file, limits) stays unknown, and the records say so (``all_options`` False).
+It reads the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=..., iodepth=...``), and from its
+report the rates, latencies with units, percentiles, depths reached and requests issued. fio rounds the IOPS to three
+digits, so the rate is the number of issued requests over the run time where both are known. Options that the report
+lacks (direct, the file, limits) stay unknown, and the records have ``all_options`` False.
 
-A text may hold many runs, as a terminal session does: each run's announcement counts for the reports after it.
+A text may hold many runs, as a terminal session does: each run's announcement applies to the reports after it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Printed:
     percentiles_unit_s: float = 0.0
 
     def flow(self, issued: float) -> Flow:
-        """With the finer rate of the requests that were ``issued``, and total latency where it was printed."""
+        """The direction as a Flow, its rate from the requests ``issued``, its latency the total one where printed."""
         rate = self.rate
         if issued > 0 and self.runtime_s > 0 and rate > 0:
             finer = issued / self.runtime_s
@@ -79,7 +79,7 @@ class _Printed:
 
 @dataclass
 class _Announced:
-    """What the line before the run says of a job."""
+    """A job's options, from the line before the run."""
 
     options: dict[str, str] = field(default_factory=dict)
     clones: bool = False
@@ -110,7 +110,7 @@ class _Report:
 def parse_normal(text: str, name: str) -> list[FioRecord]:
     """The records of one human-readable report; ``name`` is the file's name, for the messages.
 
-    Of the snapshots of ``--status-interval`` the last counts. Raises DataError where no job's report is there.
+    Of the snapshots of ``--status-interval`` the last counts. Raises DataError without a report of a job.
     """
     reports, version = _read(text, name)
     last = {(report.run, report.job, report.group, report.pid): report for report in reports}
@@ -136,7 +136,7 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
             if len(reports) > _MOST_REPORTS:
                 raise DataError(f"{name} holds more than {_MOST_REPORTS} reports of fio; give one run at a time")
         elif match := _ANNOUNCED.match(line):
-            if reports and reports[-1].run == run:  # the reports of the run before are through
+            if reports and reports[-1].run == run:  # the reports of the previous run are complete
                 run += 1
             latest = _Announced(_options(match["rw"], match["rest"]))
             announced[run, match["job"], match["group"]] = latest
@@ -152,7 +152,7 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
 
 
 def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
-    """Put what the line says into the report; the direction that the next lines belong to."""
+    """Add a line to the report, and return the direction that the next lines belong to."""
     if match := _FLOW.match(line):
         rate, bandwidth = _count(match["iops"]), _bytes_per_s(match["bw"])
         printed = _Printed(match["way"], rate, bandwidth, float(match["ms"]) / 1e3)
@@ -215,7 +215,7 @@ def _count(text: str) -> float:
 
 
 def _bytes_per_s(text: str) -> float:
-    """KiB, or kB with ``kb_base=1000``."""
+    """Bytes a second from fio's text: KiB, or kB with ``kb_base=1000``."""
     match = _RATE.match(text)
     if match is None:
         return 0.0

@@ -1,8 +1,7 @@
-"""One measured point as fio reports it, whatever it was read from: options, rates, latencies; several pooled as one.
+"""One measured point of fio, from any of its formats: options, rates, latencies; several pooled as one.
 
-What fio printed may hold several JSON documents, messages between them, or a document cut off. Each is an object with
-"fio version" and a list of jobs. Of a run that printed a snapshot every so often
-(``--status-interval``) the last one counts.
+fio's output may hold several JSON documents, messages between them, or a truncated document. Each is an object with
+"fio version" and a list of jobs. Of the snapshots of a run (``--status-interval``) the last one counts.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 from measure.findings import Finding
 from measure.formats.fio.latency_bins import Histogram, summed
 
-# Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
+# Engines that finish one request before they start the next, so that iodepth has no effect (fio: FIO_SYNCIO).
 _SYNC = """
 sync psync vsync pvsync pvsync2 mmap splice sg falloc ftruncate filecreate filestat filedelete e4defrag dev-dax libpmem
 pmemblk cpuio exec
@@ -27,7 +26,7 @@ DEFAULT_ENGINE = "psync"
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 
 HOST_TIME = "host_cpu_s"
-"""The column of the processor time of a request, seconds; in a table where it is known."""
+"""The column of processor time per request, seconds; absent where unknown."""
 
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IGNORECASE)
 
@@ -36,7 +35,7 @@ _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IG
 class Moments:
     """A latency distribution as fio reports it: mean, standard deviation, percentiles, and the bins of json+.
 
-    Seconds; NaN where fio did not say. ``kind`` is "lat" (total) or "clat" (completion only, without submission).
+    Seconds; NaN where fio did not report it. ``kind`` is "lat" (total) or "clat" (completion only, without submission).
     """
 
     mean_s: float
@@ -56,10 +55,10 @@ class FioRecord:
     """One measured point of fio: a job, or all clones of a job together, both directions together.
 
     ``options`` are the job's and the global ones as strings (absent where left at fio's default). ``error`` is
-    fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``all_options``
-    is False where the output tells some of the options only.
-    ``directions`` tells reads and writes apart, {"read": (requests/s, latency), "write": ...}, where fio did.
-    ``cpu_s`` is the processor time of its jobs, NaN where fio does not tell.
+    fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``all_options`` is False where the
+    output holds only some of the options. ``directions`` has reads and writes apart, where fio reports them so:
+    {"read": (requests/s, latency), "write": ...}. ``cpu_s`` is the processor time of its jobs, seconds, NaN where
+    unknown.
     """
 
     source: str
@@ -84,7 +83,7 @@ class FioRecord:
 
     @property
     def engine(self) -> str:
-        """The I/O engine; fio's default on Linux where none was named."""
+        """The I/O engine; fio's default on Linux where none is given."""
         return self.options.get("ioengine", DEFAULT_ENGINE).partition(":")[0]
 
     @property
@@ -97,7 +96,7 @@ class FioRecord:
 
     @property
     def jobs(self) -> int:
-        """How many clones ran: the records where each has its own, numjobs where they were reported as a group."""
+        """Number of clones: their records where each has its own, numjobs where they were reported as a group."""
         asked = whole(self.options.get("numjobs", "1"), 1)
         grouped = is_set(self.options, "group_reporting")
         return asked if grouped and self.records == 1 else self.records
@@ -115,7 +114,7 @@ class FioRecord:
 
     @property
     def block_bytes(self) -> float:
-        """The block size: the option where it is one plain size, else bandwidth over throughput."""
+        """The block size, bytes: the option where it is one plain size, else bandwidth over throughput."""
         size = parse_fio_size(self.options.get("bs", ""))
         if size is not None and not any(is_set(self.options, k) for k in ("bssplit", "bsrange", "bs_unaligned")):
             return float(size)
@@ -153,7 +152,7 @@ class Flow:
 
 
 def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: Any) -> FioRecord:
-    """All ``flows`` together as one record; ``known`` are its other fields."""
+    """One record of all ``flows`` together; ``known`` are its other fields."""
     rate, requests = math.fsum(f.rate for f in flows), math.fsum(f.requests for f in flows)
     record = FioRecord(
         throughput_per_s=rate,
@@ -187,7 +186,7 @@ def _by_direction(flows: Sequence[Flow]) -> dict[str, tuple[float, Moments]]:
 
 
 def added(records: Sequence[FioRecord]) -> FioRecord:
-    """Jobs or hosts that ran at the same time as one record; what they do not share is that of the first."""
+    """One record of jobs or hosts that ran at the same time; fields that differ are those of the first."""
     if len(records) == 1:
         return records[0]
     requests = sum(r.requests for r in records)
@@ -235,7 +234,7 @@ def is_set(options: Mapping[str, str], key: str) -> bool:
 
 
 def whole(text: str, default: int) -> int:
-    """A count of at least 1 (iodepth, numjobs); the default where the text is none."""
+    """A count of at least 1 (iodepth, numjobs); ``default`` where the text is not one."""
     return max(1, int(text)) if re.fullmatch(r"\s*\d{1,9}\s*", text) else default
 
 
@@ -258,13 +257,13 @@ def check_record(record: FioRecord) -> Iterator[Finding]:
 
 
 def host_columns(record: FioRecord) -> dict[str, float]:
-    """The column of a point; none where fio does not tell."""
+    """The column of processor time per request of a point; no column where fio does not report it."""
     known = math.isfinite(record.cpu_s) and record.cpu_s > 0 and record.requests > 0
     return {HOST_TIME: record.cpu_s / record.requests} if known else {}
 
 
 def is_direct(options: Mapping[str, str]) -> bool:
-    """Whether fio's options go past the page cache."""
+    """Whether fio's options bypass the page cache."""
     return options.get("direct", "0") not in ("0", "") or options.get("buffered") == "0"
 
 
@@ -274,7 +273,7 @@ _START = re.compile(r'\{\s*"fio version"')
 
 
 def fio_documents(text: str) -> tuple[list[dict[str, Any]], bool]:
-    """Every fio document in the text, and whether one was begun and not finished."""
+    """Every fio document in the text, and whether one is truncated."""
     decoder = json.JSONDecoder()
     found: list[dict[str, Any]] = []
     failed, end = 0, 0
@@ -340,12 +339,12 @@ def section_of(parent: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def number_in(section: Mapping[str, Any], key: str) -> float:
-    """The number under a key; 0 where there is none that a drive could show."""
+    """The number under a key; 0 where it is missing or impossible."""
     return positive(section.get(key))
 
 
 def positive(value: Any) -> float:
-    """A positive number that a drive could show, from a number or a string of one; 0 for anything else."""
+    """A positive number from a number or its text; 0 for anything else, or above ``IMPOSSIBLE``."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -5,11 +5,11 @@ A run is cut into five rounds of equal length, and is steady where
 - the range of the rounds' throughputs is at most 20 % of their mean, and
 - the straight line fitted to them changes by at most 10 % of it from the first round to the last.
 
-Source: SNIA, Solid State Storage Performance Test Specification 2.0.2 (2020), 2.1.24, whose measurement window are
-five rounds. SNIA's rounds take a minute each; here they are a fifth of the run, whatever that is.
+Source: SNIA, Solid State Storage Performance Test Specification 2.0.2 (2020), 2.1.24, whose measurement window is
+five rounds. SNIA's rounds take a minute each; here a round is a fifth of the run.
 
-Both limits can be passed by noise alone, so a change is called a trend only where it stands out from the scatter of the
-intervals, the likeness of neighbouring ones taken into account.
+Noise alone can exceed both limits, so a change is called a trend only where it stands out from the scatter of the
+intervals, corrected for their autocorrelation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
 
 @dataclass(frozen=True)
 class Intervals:
-    """The throughput of a run, interval by interval: their ends in seconds since the start, and requests a second."""
+    """The throughput of a run by interval: ends of intervals in seconds since the start, and requests a second."""
 
     end_s: tuple[float, ...] = ()
     throughput_per_s: tuple[float, ...] = ()
@@ -51,7 +51,7 @@ class Intervals:
         return cls(tuple(map(float, values["end_s"])), tuple(map(float, values["throughput_per_s"])))
 
     def completed(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The requests completed up to each of ``times_s`` (m,), evenly within an interval."""
+        """Requests completed up to each of ``times_s`` (m,), spread evenly within an interval."""
         edges = np.concatenate([[0.0], self.end_s])
         counts = np.concatenate([[0.0], np.cumsum(np.diff(edges) * np.array(self.throughput_per_s))])
         return np.asarray(np.interp(times_s, edges, counts), float)
@@ -60,8 +60,8 @@ class Intervals:
 def read_interval_logs(texts: Iterable[str]) -> Intervals:
     """The throughput of all jobs together until the first of them ended, from the text of each job's ``_iops`` log.
 
-    A line is the time in ms, the requests a second since the line before, and the direction; reads and writes are
-    added. Lines that are none of fio's are left out, as the last one of a run that was stopped.
+    A line is the time in ms, the requests a second since the previous line, and the direction; reads and writes are
+    added. Invalid lines are left out, such as the last one of a run that was stopped.
     """
     known = [job for job in map(_one_job, texts) if len(job)]
     if not known:
@@ -90,7 +90,7 @@ MOST_SLOPE = 0.10
 STANDS_OUT = 3.0
 """Standard errors by which a change must differ from none to be called a trend."""
 STEP_STANDS_OUT = 5.0
-"""As much for a sudden change, whose place is chosen among all: scatter then passes as seldom as with the line."""
+"""The same for a sudden change: higher, as its place is the best of many, for the same rate of false alarms."""
 
 FEWEST_INTERVALS = 10
 COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend")
@@ -98,7 +98,7 @@ COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend"
 
 @dataclass(frozen=True)
 class SteadyState:
-    """How a run went, shares of its mean throughput.
+    """How steady a run was; range and change are shares of its mean throughput.
 
     ``throughput_range`` is that of the five rounds, ``throughput_change`` (signed) that of the line through them,
     ``throughput_trend`` whether the change is more than scatter.
@@ -110,12 +110,12 @@ class SteadyState:
 
     @property
     def steady(self) -> bool:
-        """SNIA's definition."""
+        """Whether the run was steady by SNIA's definition."""
         return self.throughput_range <= MOST_RANGE and abs(self.throughput_change) <= MOST_SLOPE
 
 
 def judge(intervals: Intervals) -> SteadyState | None:
-    """How the run went; None where fewer than ``FEWEST_INTERVALS`` are known, too few to say, or nothing completed."""
+    """How steady a run was; None for fewer than ``FEWEST_INTERVALS`` intervals, or where nothing completed."""
     rates = np.array(intervals.throughput_per_s)
     if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:
         return None
@@ -129,7 +129,7 @@ def judge(intervals: Intervals) -> SteadyState | None:
 def _is_trend(rates: NDArray[np.float64]) -> bool:
     """Whether the run rises or falls, slowly or at once, by more than its scatter explains.
 
-    A line misses a sudden change: what it leaves around a step is alike over long stretches, and looks like scatter.
+    A line misses a sudden change: its residuals around a step are correlated, and look like scatter.
     """
     x = np.arange(len(rates)) - (len(rates) - 1) / 2
     slope = float(x @ rates) / float(x @ x)
@@ -142,14 +142,14 @@ def _is_trend(rates: NDArray[np.float64]) -> bool:
 
 
 def _step(rates: NDArray[np.float64], at: int) -> tuple[float, float, NDArray[np.float64]]:
-    """A change of the mean at an interval: its height, the height's variance in units of the scatter's, the rest."""
+    """A change of the mean at an interval: its height, the height's variance in units of the scatter's, residuals."""
     before, after = rates[:at], rates[at:]
     left = np.concatenate([before - before.mean(), after - after.mean()])
     return float(after.mean() - before.mean()), 1 / len(before) + 1 / len(after), left
 
 
 def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean: float, limit: float) -> bool:
-    """Whether a change is more than ``limit`` standard errors, by what it leaves and the likeness of neighbours."""
+    """Whether a change exceeds ``limit`` standard errors, from the residuals ``left`` and their autocorrelation."""
     square = float(left @ left)
     if square <= (1e-9 * mean) ** 2 * len(left):
         return change != 0
@@ -158,9 +158,9 @@ def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean:
 
 
 def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a kept point that the notes in its record give; none where there are no notes.
+    """The steady-state columns of a stored point; none where its record holds no intervals.
 
-    Arrivals at a given rate are not judged: the throughput is theirs, whatever the device does.
+    Arrivals at a given rate are not judged: they set the throughput, whatever the device does.
     """
     intervals = record.get("intervals")
     if not intervals or record["request"].get("arrival_rate_per_s") is not None:

@@ -1,11 +1,11 @@
-"""fio's outputs as a Sweep: which records are points of one curve, at which load, and which are no points at all.
+"""fio's outputs as a Sweep: which records are points of one curve, at which load, and which are not points.
 
 ``read_fio`` reads one text into records, whichever of its formats fio wrote (JSON, or the report for people);
 ``fio_sweep`` puts the records of many texts into one table. Both are pure functions of text.
 
-One curve holds what differs in depth only: block size, direction and pattern name it, and whatever else differs
-between the files (engine, device, number of jobs, folder, job) is added to the name. Where the depth is the same
-everywhere and the number of jobs varies, as with synchronous engines, the jobs are the load.
+Points of one curve differ in depth only: block size, direction and pattern name it, and whatever else differs
+between the files (engine, device, number of jobs, folder, job) is added to the name. Where the depth is constant and
+the number of jobs varies, as with synchronous engines, the jobs are the load.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from measure.sweep import Provenance, Sweep, describe_series
 def read_fio(text: str, name: str) -> list[FioRecord]:
     """The records in one output of fio: its JSON where there is any, else its report.
 
-    ``name`` is the file's name, for the messages. Raises DataError in one sentence where nothing of it is there.
+    ``name`` is the file's name, for the messages. Raises DataError in one sentence where there is neither.
     """
     is_report = '"fio version"' not in text and looks_like_normal(text)
     return parse_normal(text, name) if is_report else parse_fio(text, name)
@@ -39,9 +39,8 @@ def read_fio(text: str, name: str) -> list[FioRecord]:
 def fio_sweep(texts: Mapping[str, str]) -> Sweep:
     """The sweep in one or many fio outputs, {name: text}; names tell files apart and appear in messages.
 
-    A text that cannot be read, a job that failed and a job that
-    measured nothing become findings. Raises DataError where no point is left: with one text its own sentence, else the
-    number of texts and the first sentence.
+    A text that cannot be read, a failed job and a job without requests become findings. Raises DataError where no point
+    is left: with one text its own sentence, else the number of texts and the first sentence.
     """
     records: list[FioRecord] = []
     refusals: list[str] = []
@@ -54,7 +53,7 @@ def fio_sweep(texts: Mapping[str, str]) -> Sweep:
 
 
 def log_sweep(paths: Sequence[Path]) -> Sweep:
-    """fio's logs alone, a point for each run; DataError where none of them tells latencies."""
+    """The sweep in fio's logs alone, a point for each run; DataError where none of them holds latencies."""
     groups = choose_logs(paths)
     if not groups:
         raise DataError(
@@ -71,7 +70,7 @@ def log_sweep(paths: Sequence[Path]) -> Sweep:
 
 
 def sweep_of_all(records: Iterable[FioRecord], findings: Iterable[Finding] = (), refusals: Iterable[str] = ()) -> Sweep:
-    """The sweep of those of ``records`` that are points; ``findings`` and ``refusals`` tell what was not even read.
+    """The sweep of the ``records`` that are points; ``findings`` and ``refusals`` are about texts that were not read.
 
     Raises DataError with the first refusal where no point is left.
     """
@@ -129,7 +128,7 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
 
 
 def why_unusable(record: FioRecord) -> Finding | None:
-    """Why the record is no point, or None."""
+    """Why the record is not a point; None where it is one."""
     where = f"{record.source}: job {record.job!r}"
     if record.error:
         check, why, because, remedy = (
@@ -164,7 +163,7 @@ def _errno(number: int) -> str:
 
 @dataclass(frozen=True)
 class Placed:
-    """A record with its place: the curve's name, the load, which repeat it is (None: by its time), further columns."""
+    """A record with its curve's name, its load, its repeat number (None: by its time), and further columns."""
 
     record: FioRecord
     series: str
@@ -179,7 +178,7 @@ class Placed:
 
 
 def _point(record: FioRecord) -> Placed:
-    """The record at its load, on the curve that is named by block, mix and pattern alone."""
+    """The record at its load, on a curve named by block, mix and pattern alone."""
     point = Placed(record, describe_series(record.block_bytes, _round_mix(record), record.pattern), math.nan)
     depth = record.depth
     if depth is not None:
@@ -188,9 +187,9 @@ def _point(record: FioRecord) -> Placed:
 
 
 def _round_mix(record: FioRecord) -> float:
-    """The read fraction that names the curve: as asked where fio says so, as counted otherwise.
+    """The read fraction that names the curve: the option's where known, else the counted one.
 
-    Counts scatter around what was asked (69.8 % of 70), and every depth would get a curve of its own.
+    Counts scatter around the option (69.8 % for 70), which would give every depth a curve of its own.
     """
     as_counted = round(record.read_fraction, 2)
     if record.options.get("rw", "").partition(":")[0] not in ("randrw", "rw", "readwrite"):
@@ -202,7 +201,7 @@ def _round_mix(record: FioRecord) -> float:
 
 
 def _named(points: Sequence[Placed]) -> list[Placed]:
-    """The points with the whole names of their curves, by all that differs between them."""
+    """The points with full curve names, from everything that differs between them."""
     parts: dict[int, list[str]] = {i: [] for i in range(len(points))}
     for members in _grouped(range(len(points)), lambda i: points[i].series).values():
         for dimension in (_folder, _device, _engine, _submission):
@@ -219,7 +218,7 @@ def _named(points: Sequence[Placed]) -> list[Placed]:
                 parts[i] += [f"{jobs} jobs"] if jobs > 1 else []
     groups = _grouped(range(len(points)), lambda i: " ".join([points[i].series, *parts[i]]))
     for members in groups.values():
-        # Two jobs of one file at the same load differ in something that the name does not say yet.
+        # Two jobs of one file at the same load differ in something that the name lacks.
         seen: dict[tuple[str, float], set[str]] = defaultdict(set)
         for i in members:
             seen[points[i].record.source, points[i].load].add(points[i].record.job)
@@ -299,13 +298,13 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
 
 
 def _offloaded(record: FioRecord) -> dict[str, str]:
-    """How requests were handed over, where it is not as usual (inline); no column elsewhere."""
+    """The column of how requests were submitted, where not inline (the default); else no column."""
     mode = record.options.get("io_submit_mode", "inline")
     return {} if mode == "inline" else {"submission": mode}
 
 
 def _directions(record: FioRecord) -> dict[str, float]:
-    """Rate and latency of reads and of writes where there were both; no columns elsewhere."""
+    """Columns of rate and latency of reads and of writes where there were both; else no columns."""
     if len(record.directions) < 2:
         return {}
     rates = {f"{d}_throughput_per_s": rate for d, (rate, _) in record.directions.items()}
@@ -313,7 +312,7 @@ def _directions(record: FioRecord) -> dict[str, float]:
 
 
 def _unchecked(record: FioRecord) -> str | None:
-    """Why N = X R is no check at this point, or None."""
+    """Why N = X R cannot be checked at this point, or None."""
     if record.depth is None:
         return "the depth is unknown"
     return "limited in rate" if any(f.check == "rate-limited" for f in record.findings) else None

@@ -1,1 +1,1 @@
-"""Tables of measurements as people publish them: cells, columns, units, rows."""
+"""Reads tables of measurements as people publish them: cells, columns, units, rows."""

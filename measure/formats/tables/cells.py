@@ -1,4 +1,4 @@
-"""The text of a table as cells, and cells as numbers: separators, comments, decimal commas, units in a cell."""
+"""Splits the text of a table into cells, and reads cells as numbers: separators, comments, commas, units."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from measure.text_files import check_rows
 
 _MOST_COLUMNS, _LOOKED_AT = 1000, 50
 IN_CELLS = "in its cells"
-"""The unit of a column whose cells each have their own."""
+"""Stands for the unit of a column whose cells each have their own."""
 
-#: A byte order mark, also as text where a program took it for letters or escaped it.
+#: A byte order mark, also where a program decoded it as letters or escaped it.
 _MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)
 _FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]{0,5})")
@@ -28,7 +28,7 @@ _STYLES = {
     ".": re.compile(rf"[+-]?(?:\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d+)?{_END}"),
     ",": re.compile(rf"[+-]?(?:\d*|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d+)?{_END}"),
 }
-"""How a number is written where this is the mark of decimals, and the other stands between thousands."""
+"""Decimal mark -> pattern of a number with it, the other mark separating thousands."""
 _BLANK_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")
 _WITH_PREFIX = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)) ?([kKMG])")
 _PREFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -36,7 +36,7 @@ _PREFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
 @dataclass(frozen=True)
 class TextTable:
-    """The cells of a text table as strings, each row with the number of its line in the file."""
+    """The cells of a text table as strings, each row with its line number in the file."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[int, Mapping[str, str]], ...]
@@ -49,7 +49,7 @@ class TextTable:
 
 
 def looks_like_table(text: str) -> bool:
-    """Whether the first lines are those of a table: a header of two or more names over a row of as many cells."""
+    """Whether the text begins like a table: a header of two or more names, then a row with the same number of cells."""
     lines, _, _ = _body(text[:65536])
     if not lines or (separator := _separator(lines[0])) is None:
         return False
@@ -58,9 +58,9 @@ def looks_like_table(text: str) -> bool:
 
 
 def read_table(text: str, name: str) -> TextTable:
-    """The table in a text; lines that begin with # are notes, ``key: value`` each. ``name`` is that of the file.
+    """The table in a text; lines that begin with # are notes, ``key: value`` each. ``name`` is the file's name.
 
-    Raises DataError where it is empty, ragged, or no table.
+    Raises DataError where it is empty, ragged, or not a table.
     """
     lines, numbers, notes = _body(text)
     if not lines:
@@ -115,9 +115,9 @@ def _body(text: str) -> tuple[list[str], list[int], dict[str, str]]:
 
 
 def _with_tabs(lines: list[str]) -> list[str]:
-    """Columns that blanks alone separate as columns separated by tabs; the lines as they are where they are not such.
+    """The lines with tabs between columns that only blanks separate; other lines unchanged.
 
-    The header has as many words as every row, and most words of each row are numbers.
+    Such columns have as many words in the header as in every row, and most words of each row are numbers.
     """
     if len(lines) < 2 or any(_separator(line) for line in lines[:2]):
         return lines
@@ -146,7 +146,7 @@ def _check_header(header: tuple[str, ...], name: str) -> None:
 
 
 def block_bytes(cell: str) -> float | None:
-    """Bytes of a block as tools spell it: "4k" and "4KB" have 4096, a bare number is in bytes; None where it is none.
+    """Bytes of a block size as tools write it: "4k" and "4KB" are 4096, a bare number is bytes; None for other text.
 
     >>> block_bytes("16.0KiB"), block_bytes("4096B"), block_bytes("4")
     (16384.0, 4096.0, None)
@@ -161,7 +161,7 @@ def block_bytes(cell: str) -> float | None:
 
 
 def number(cell: str, role: ColumnRole, line: int, name: str) -> float | None:
-    """The cell in SI units; None where it is empty. Raises DataError where it is no finite number.
+    """The cell in SI units; None where it is empty. Raises DataError where it is not a finite number.
 
     A count or a rate may have a prefix: "14.0k" is 14,000.
     """
@@ -182,7 +182,7 @@ def number(cell: str, role: ColumnRole, line: int, name: str) -> float | None:
 
 
 def scaled(value: float, scale: float) -> float:
-    """A value in SI; dividing by a whole number keeps 188.19 us the float that 188.19e-6 is, as multiplying does not.
+    """A value in SI units; dividing by a whole number makes 188.19 us exactly 188.19e-6, as multiplying does not.
 
     >>> scaled(188.19, 1e-6) == 188.19e-6
     True
@@ -191,12 +191,12 @@ def scaled(value: float, scale: float) -> float:
 
 
 def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTable:
-    """The table with decimal points and nothing between thousands in these columns.
+    """The table with decimal points and no thousands separators in these columns.
 
-    What a comma means follows from all cells of these columns: in "0,5" it can only stand for a point, in "1,234,567"
-    only between thousands, and where "81.2" has a point, "12,345" has thousands. With decimal commas the point in
-    "12.345" is that of thousands. Raises DataError where nothing tells ("12,345" alone; where semicolons separate the
-    cells also "12.345"), or where the cells contradict each other.
+    The meaning of a comma follows from all cells of these columns: in "0,5" it can only be decimal, in "1,234,567"
+    only separate thousands, and where "81.2" has a point, "12,345" has thousands. With decimal commas the point in
+    "12.345" separates thousands. Raises DataError where it is ambiguous ("12,345" alone; where semicolons separate
+    the cells also "12.345"), or where the cells contradict each other.
     """
     chosen = dict.fromkeys(columns)
     table = _converted(table, chosen, lambda cell: _BLANK_GROUPS.sub("", cell))

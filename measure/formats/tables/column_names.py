@@ -1,9 +1,8 @@
-"""What the name of a column means: its role, and its unit where the name has one.
+"""The meaning of a column's name: its role, and its unit where the name has one.
 
-A name is recognised only where nothing is left to guess: ``latency_us`` is, ``latency`` is not, because a wrong unit
-gives a wrong curve without an error. Little's law may settle an open unit: see
-:mod:`measure.formats.tables.columns`. Words and units are in ``synonyms.toml``. Bits (``Mbps``) are refused: they
-are too often written for bytes.
+A name is recognised only where it is unambiguous: ``latency_us`` is, ``latency`` is not, because a wrong unit gives a
+wrong curve without an error. Little's law may determine an unknown unit: see :mod:`measure.formats.tables.columns`.
+Words and units are in ``synonyms.toml``. Bits (``Mbps``) are rejected: people too often write them for bytes.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ _KINDS: Mapping[str, str] = _DATA["roles"]
 _UNITS = {"": {}, "load": _DATA["units"]["delay"] | _DATA["units"]["rate"], **_DATA["units"]}
 
 UNITS: Mapping[str, Mapping[str, float]] = {role: _UNITS[kind] for role, kind in _KINDS.items()}
-"""Role -> the units it may have, and the factors that make SI of them."""
+"""Role -> its possible units, and their factors to SI."""
 DEFAULT_UNIT: Mapping[str, str] = _DATA["defaults"]
-"""The unit of a column that has none in its name; roles that are absent here need one."""
+"""Role -> unit of a column without one in its name; other roles need a unit."""
 OPEN_UNIT = "?"
-"""The unit of a column whose unit only Little's law can tell."""
+"""Stands for a unit that only Little's law can determine."""
 LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
 
 
 def _any(words: Iterable[str], *, or_one: bool = False) -> str:
-    """A pattern for one of these words; ``or_one`` lets a last s be missing."""
+    """A pattern for one of these words; with ``or_one`` a final s may be missing."""
     patterns = (re.sub("s$", "s?", word) if or_one else word for word in words)
     return "(?i:" + "|".join(pattern.replace(" ", "_?") for pattern in patterns) + ")"
 
@@ -87,7 +86,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("pattern", r"(?i:pattern)"),
     ("engine", r"(?i:(?:io_?)?engine)"),
 )
-#: Names that count only where no better one is there, best first: role, pattern.
+#: Names used only where there is no better one, best first: role, pattern.
 _WEAK: tuple[tuple[str, str], ...] = (
     ("latency", rf"{_any(_WORDS['means'])}(?i:_time|_duration)?{_TIME_UNIT}"),
     ("latency", _LATENCY_MEAN),
@@ -100,7 +99,7 @@ _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")
 
 @dataclass(frozen=True)
 class ColumnRole:
-    """One column with its meaning: ``column`` as the table spells it, the factor that makes SI of it, the unit.
+    """One column with its role: ``column`` as the table spells it, its factor to SI, its unit.
 
     ``constant`` is the SI value where the user declared a value for all rows ("load=1") instead of a column.
     """
@@ -113,7 +112,7 @@ class ColumnRole:
 
 
 def plain_name(column: str) -> str:
-    """The name of a column with every space, bracket, comma and dash, and every new word, as one underscore.
+    """A column's name in snake case: spaces, brackets, commas, dashes and word boundaries become one underscore.
 
     >>> plain_name("Requests/sec"), plain_name("AverageLatency(us)"), plain_name("kIOPS")
     ('Requests/sec', 'Average_Latency_us', 'kIOPS')
@@ -123,10 +122,9 @@ def plain_name(column: str) -> str:
 
 
 def recognise(column: str) -> ColumnRole | None:
-    """The role of a column whose name leaves nothing to guess, or None.
+    """The role of a column with an unambiguous name, or None.
 
-    "clients" is the role of what counts all outstanding requests (clients, connections, concurrency), "depth" that of
-    what one job keeps outstanding.
+    The role "clients" counts all outstanding requests (clients, connections, concurrency), "depth" those of one job.
 
     >>> recognise("Latency (us)").role, recognise("Requests/sec").role, recognise("latency")
     ('latency', 'throughput', None)
@@ -142,9 +140,9 @@ def recognise(column: str) -> ColumnRole | None:
 
 
 def weakly_recognised(columns: Iterable[str], role: str) -> list[ColumnRole]:
-    """The columns that may have this role where no better name is there: those of the best kind of name alone.
+    """The columns that may have this role where there is no better name: only those of the best kind of name.
 
-    Where the name has no unit, the unit is ``OPEN_UNIT``, for Little's law to tell.
+    Where the name has no unit, the unit is ``OPEN_UNIT``, which Little's law may determine.
 
     >>> [(r.column, r.unit) for r in weakly_recognised(["mean", "latency", "bs"], "latency")]
     [('latency', '?')]
@@ -170,7 +168,7 @@ def unit_in_name(role: str, column: str) -> str | None:
 
 
 def unit_scale(role: str, unit: str) -> float:
-    """The factor that makes SI of a unit. Raises DataError naming the units that the role takes."""
+    """The factor of a unit to SI. Raises DataError naming the units that the role takes."""
     scale = UNITS[role].get(_normal_unit(role, unit))
     if scale is None:
         if _KINDS[role] == "bandwidth" and re.search(r"bit|b(?:/s|ps)$", unit):
@@ -187,12 +185,12 @@ def _normal_unit(role: str, unit: str) -> str:
 
 
 def counts_tokens(header: Iterable[str]) -> bool:
-    """Whether a column counts tokens of a language model, or times one of them (ttft, tpot)."""
+    """Whether a column is about tokens of a language model: their number or times (ttft, tpot)."""
     return any(_TOKENS.fullmatch(word) for column in header for word in re.split(r"[_/\d]+", plain_name(column)))
 
 
 def load_noun(column: str) -> str:
-    """What a table calls its outstanding requests: clients, connections, users, threads; else requests.
+    """The table's word for outstanding requests: clients, connections, users, threads; else requests.
 
     >>> load_noun("Concurrent users"), load_noun("concurrency"), load_noun("io_depth")
     ('users', 'concurrent requests', 'requests')

@@ -1,10 +1,10 @@
-"""Which column of a table means what: declared by the user, recognised by its name, or settled by Little's law.
+"""Assigns roles to the columns of a table: declared by the user, recognised by name, or found by Little's law.
 
-A *role* is what a column stands for. A sweep needs a load, a latency and a throughput (or a bandwidth with the size of
-a block, from which the throughput follows). What names leave open, N = X R settles where it holds for one reading of
-the table alone:
+A *role* is the quantity in a column. A sweep needs a load, a latency and a throughput (or a bandwidth with the block
+size, from which the throughput follows). Where names are ambiguous, N = X R decides if it holds for only one reading
+of the table:
 
-- a unit that no name has: a latency in ms or in µs differ by 1000;
+- a unit that no name has: ms and µs differ by a factor of 1000;
 - a latency that is not given, or a throughput: R = N / X, X = N / R;
 - the load of a series over time, X R.
 
@@ -57,7 +57,7 @@ _MOST_NAMES = 20
 class Roles:
     """The columns of one table by role, and the columns without one.
 
-    ``per_job`` says whether the load is that of one job, by its name or as declared, so that several jobs multiply it.
+    ``per_job``: whether the load is that of one job, by its name or as declared, so that several jobs multiply it.
     """
 
     by_role: Mapping[str, ColumnRole]
@@ -83,7 +83,7 @@ class Roles:
 
 
 def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """``columns`` and ``units`` for ``load`` from what a user types after ``--columns``.
+    """``columns`` and ``units`` for ``load`` from the text after ``--columns``.
 
     Written ``role=column`` or ``role=column:unit``, separated by commas; a column with a comma in its name is put in
     double quotes together with its role. Raises DataError for anything else.
@@ -117,7 +117,7 @@ def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
 def assign_roles(
     table: TextTable, columns: Mapping[str, str] | None, units: Mapping[str, str] | None, where: str
 ) -> Roles:
-    """Give every column of a table its role; ``columns`` and ``units`` by role go first.
+    """Give every column of a table its role; declared ``columns`` and ``units``, by role, take precedence.
 
     A load, a number of jobs, a block or a read percentage may be one value for the whole table instead of a column:
     ``load=1``, ``jobs=4``, ``block=4KiB``, ``read_percent=100``. The role "load" becomes "delay" or "arrival_rate"
@@ -158,9 +158,9 @@ def assign_roles(
 def _loads(
     found: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], where: str, header: Sequence[str]
 ) -> dict[str, ColumnRole]:
-    """The load among recognised columns, where none is declared, and the jobs with a number of requests.
+    """The load among recognised columns, where none is declared, with the number of jobs where requests are counted.
 
-    A depth, a delay or a rate goes before a number of clients, and that before a number of threads.
+    A depth, a delay or a rate takes precedence over a number of clients, and that over a number of threads.
     """
     new: dict[str, ColumnRole] = {}
     jobs = [r for r in found if r.role == "jobs"]
@@ -181,9 +181,9 @@ def _loads(
 
 
 def _by_cells(table: TextTable, chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
-    """The roles that only cells show: a block with a unit in each, and the words of a mix.
+    """Roles recognised from cells: block sizes with units, and the words of a mix.
 
-    A role that is taken, or that two columns could have, is not given.
+    A role that is taken, or that two columns could have, is not assigned.
     """
     found: dict[str, list[ColumnRole]] = {"block": [], "mix": []}
     for column in _rest(table.header, chosen):
@@ -236,7 +236,7 @@ def _declared(role: str, column: str, unit: str | None, where: str) -> ColumnRol
 
 
 def _constant(role: str, text: str) -> float | None:
-    """The SI value that stands in place of a column, or None where the text is none."""
+    """The SI value declared in place of a column, or None where the text is not a value."""
     try:
         if role in ("block", "buffer"):
             return float(parse_bytes(text))
@@ -252,7 +252,7 @@ def _check_role(role: str) -> None:
         raise DataError(f"invalid role {role!r}: expected one of {', '.join(UNITS)}")
 
 
-# --- what a refusal offers --------------------------------------------------------------------------------------------
+# --- error messages ---------------------------------------------------------------------------------------------------
 
 
 _DECLARED = {
@@ -282,7 +282,7 @@ def _found(header: Sequence[str]) -> str:
 
 
 def _ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequence[str]) -> str:
-    """Why two columns for one role are refused."""
+    """The error message for two columns that fit one role."""
     role = "load" if first.role in _COUNTS else first.role
     return (
         f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "
@@ -291,7 +291,7 @@ def _ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequen
 
 
 def _check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where: str) -> None:
-    """DataError where the columns do not make a point: by Little's law one of latency and throughput may be missing."""
+    """Raise DataError where columns are missing; of latency and throughput one may be, by Little's law."""
     lacking = [] if any(r in roles for r in LOAD_ROLES) else ["a load"]
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
     speed = any(r in roles for r in SPEEDS)
@@ -312,10 +312,10 @@ def _check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], wher
 
 
 _UNITS = ("s", "ms", "us", "ns")
-#: X R / N of a reading that may be right.
+#: The range of X R / N in which a reading may be right.
 _LEAST, _MOST = 0.5, 1.25
 _STEADY = 1.25
-"""A series whose X R varies by no more than this factor is one load, looked at again and again."""
+"""A series whose X R varies by no more than this factor is repeated measurements of one load."""
 TIME_COLUMN = re.compile(r"(?i:(?:.*_)?(?:timestamp|time|date|datetime|epoch|elapsed|second|seconds|s))")
 LOAD_OVER_TIME = "outstanding"
 
@@ -324,10 +324,10 @@ WORDS = {"latency_s": "latency", "throughput_per_s": "throughput"}
 
 
 def settle(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tuple[Roles, list[Finding]]:
-    """The roles with every unit known, the latencies of ``records`` in seconds, in place, and what was settled.
+    """The roles with every unit known, and findings; converts the latencies of ``records`` to seconds in place.
 
-    Raises DataError with what to write where the law cannot tell: the load is no number of requests, none of the
-    units fits, or several do.
+    Raises DataError with the declaration to write where the law cannot decide: the load is not a number of requests,
+    none of the units fits, or several do.
     """
     opened = [role for role in WORDS.values() if role in roles and roles[role].unit == OPEN_UNIT]
     if not opened:
@@ -365,7 +365,7 @@ def _distance(ratio: float) -> float:
 
 
 def outstanding(records: Records, *, with_jobs: bool) -> NDArray[np.float64]:
-    """X R / N of the records that have all three (n,); N is the load alone, or the load of each of the jobs."""
+    """X R / N of the records that have all three (n,); N is the load, times the jobs if ``with_jobs``."""
     return np.array(
         [
             r["throughput_per_s"] * r["latency_s"] / (r["load"] * (r["jobs"] if with_jobs else 1.0))
@@ -391,7 +391,7 @@ def _unsettled(roles: Roles, opened: Sequence[str], ratios: Sequence[float], nam
 
 
 def with_load_over_time(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
-    """A series over time has no column for the load: N = X R is added as one. Other tables stay as they are."""
+    """Add a column for the load, N = X R, to a series over time, which has none. Other tables stay unchanged."""
     named = [(column, recognise(column)) for column in table.header]
     roles = {role.role: role for _, role in named if role is not None}
     timed = [c for c, role in named if role is None and TIME_COLUMN.fullmatch(plain_name(c))]
@@ -416,7 +416,7 @@ def with_load_over_time(table: TextTable, name: str) -> tuple[TextTable, list[Fi
 
 
 def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:
-    """Compute what is missing in each record, in place: R = N / X or X = N / R. The Finding says so.
+    """Compute the missing value of each record in place: R = N / X or X = N / R. A Finding says so.
 
     A record has ``load`` (a number of requests) and one of ``latency_s`` and ``throughput_per_s``.
     """
@@ -444,5 +444,5 @@ def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:
 
 
 def note(check: str, message: str, remedy: str, because: str = "") -> Finding:
-    """A note of the reader of tables."""
+    """A finding of severity info from the reader of tables."""
     return Finding(check, "info", message, because, remedy)

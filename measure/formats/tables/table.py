@@ -1,14 +1,14 @@
-"""Tables of measurements as people publish them (CSV, TSV, semicolons), and our own tidy table.
+"""Tables of measurements as people publish them (CSV, TSV, semicolons), and qsim's tidy table.
 
 ``csv_sweep`` is a pure function of text, in one pass: cells (:mod:`measure.formats.tables.cells`), the role and unit of
-every column (:mod:`measure.formats.tables.columns`), rows in SI units, curves. Reads and writes that are tabulated
-apart are joined to one stream: throughputs add, and the mean latency is weighted by throughput, under which Little's
-law holds for the sum. A row with an empty cell where a number is needed is left out with a Finding; a cell that is no
+every column (:mod:`measure.formats.tables.columns`), rows in SI units, curves. Separate columns of reads and writes
+are joined to one stream: throughputs add, and the mean latency is weighted by throughput, under which Little's law
+holds for the sum. A row with an empty cell where a number is needed is left out with a Finding; a cell that is not a
 number is an error, because a typing mistake must not silently become a missing point.
 
-Columns whose values recur tell curves apart. ``iodepth`` 8 with ``numjobs`` 4 are 32 outstanding requests; columns that
-count all requests by their name (clients, connections) are not multiplied by threads. The audit holds either against
-N = X R.
+Columns whose values recur distinguish curves. ``iodepth`` 8 with ``numjobs`` 4 are 32 outstanding requests; columns
+that count all requests by their name (clients, connections) are not multiplied by threads. The audit checks both
+against N = X R.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def csv_sweep(
     """The sweep in a text table.
 
     ``columns`` maps a role (load, jobs, latency, throughput, bandwidth, block, read_percent, series, ...) to the column
-    that holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is
+    that holds it, ``units`` a role to its unit; other roles are recognised by unambiguous names. ``name`` is
     the file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
     under an injected delay, from bandwidth / 64 bytes, else, for a number of outstanding requests, from load / latency.
 
@@ -111,7 +111,7 @@ def csv_sweep(
 def to_csv(sweep: Sweep) -> str:
     """The tidy table as CSV text, SI units in the column names; ``csv_sweep`` reads it back unchanged.
 
-    Two comment lines at the top keep what the table itself does not say: the kind and the unit of the load.
+    Two comment lines at the top hold the kind and the unit of the load, which the table lacks.
     """
     from measure.spreadsheet import plain_cells
 
@@ -125,7 +125,7 @@ def to_csv(sweep: Sweep) -> str:
 
 @dataclass
 class Rows:
-    """The points of a table, the cells of each, and the lines that are no point by the reason."""
+    """The points of a table, the cells of each, and by reason the lines that are not points."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
     cells: list[Mapping[str, str]] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Rows:
 
 
 def rows_of(table: TextTable, roles: Roles, name: str) -> Rows:
-    """The points of a table. Where all lack a latency, or all a throughput, the law gives it later."""
+    """The points of a table. Where all lack a latency, or all a throughput, ``complete`` adds it later."""
     found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows]
     needed = ["load", *WORDS, *(["jobs"] if "jobs" in roles else [])]
     given = {c for c in WORDS if any(record[c] is not None for *_, record in found)}
@@ -151,11 +151,11 @@ def rows_of(table: TextTable, roles: Roles, name: str) -> Rows:
 
 
 def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any]:
-    """One tidy row; None where its cells hold no load, latency or throughput."""
+    """One tidy row; values are None where its cells hold no load, latency or throughput."""
     value = {role: _value(cells, r, line, name) for role, r in roles.by_role.items() if role not in TEXT_ROLES}
     text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
     block, buffer = value.get("block"), value.get("buffer")
-    # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
+    # An injected delay means a memory: each access moves one cache line, whatever its stride.
     throughput, latency, bandwidth, share = _stream(value, CACHE_LINE_BYTES if "delay" in roles else block)
     if throughput == 0:
         raise DataError(
@@ -217,7 +217,7 @@ def _stream(value: Mapping[str, Number], unit_bytes: Number) -> tuple[Number, Nu
 
 
 def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> Number:
-    """What the row holds of a role, in SI units; None where its cell is empty."""
+    """The row's value of a role, in SI units; None where its cell is empty."""
     if role.constant is not None:
         return role.constant
     cell = cells[role.column]
@@ -239,7 +239,7 @@ def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
 
 
 def _unit_of(load: ColumnRole, kind: LoadKind, *, multiplied: bool) -> str:
-    """The unit of the load: what the table calls its requests (clients, threads), or counts its delay in."""
+    """The unit of the load: the table's word for requests (clients, threads), or the unit of its delay."""
     if LOADS[kind].is_delay and load.unit:
         return load.unit
     is_noun = LOADS[kind].is_closed and load.constant is None and not multiplied
@@ -259,11 +259,11 @@ def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
     return details
 
 
-# --- our own table ----------------------------------------------------------------------------------------------------
+# --- qsim's tidy table ------------------------------------------------------------------------------------------------
 
 
 def _own_table(table: TextTable, name: str) -> Sweep:
-    """A table that ``to_csv`` (or a sweep directory of qsim) wrote: SI columns, nothing to convert."""
+    """The sweep in a table that ``to_csv`` (or a sweep directory of qsim) wrote, in SI columns."""
     known = {c: ColumnRole("", c) for c in table.header if c in REQUIRED or c in OPTIONAL}
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:
@@ -289,10 +289,10 @@ _MOST_CURVES, _SHOWN = 50, 6
 
 
 def count_jobs(records: Records, roles: Roles, name: str) -> list[Finding]:
-    """Make the ``load`` of each record the number of all outstanding requests, in place, and ``depth`` that of one job.
+    """Set ``load`` of each record, in place, to all outstanding requests, and ``depth`` to those of one job.
 
-    Jobs multiply a load that is a depth by its name, or that was declared with them. Raises DataError for less than one
-    job.
+    Jobs multiply a load that is a depth by its name, or that was declared with them. Raises DataError for less than
+    one job.
     """
     for record in records:
         if not record["jobs"] >= 1:
@@ -313,13 +313,13 @@ def count_jobs(records: Records, roles: Roles, name: str) -> list[Finding]:
 def split_series(
     records: Records, rows: Sequence[Mapping[str, str]], ignored: Sequence[str], name: str
 ) -> tuple[tuple[str, ...], list[Finding]]:
-    """Give the ``records`` of several engines, and those that differ in a column which separates curves, a series each.
+    """Give ``records`` of different engines, and of different values in a column that separates curves, a series each.
 
-    ``rows`` are the cells of the same rows, ``ignored`` the columns without a role. Returns those of them that separate
+    ``rows`` are the cells of the same rows, ``ignored`` the columns without a role. Returns the columns that separate
     no curves, and a finding for each that does. None does where no two records have the same curve and load. Unlike a
-    measured value, which hardly recurs, each value of such a column is there at two places at least.
+    measured value, which rarely recurs, each value of such a column occurs at two places or more.
     """
-    if len({r.get("engine") for r in records}) > 1:  # their latencies hold different things
+    if len({r.get("engine") for r in records}) > 1:  # their latencies include different parts
         for record in records:
             record["series"] = f"{record['series']} {record['engine'] or 'without an engine'}"
     places = [(record["series"], record["load"]) for record in records]
@@ -363,8 +363,8 @@ def _separates(
 def split_jobs(records: Records, roles: Roles) -> None:
     """Give each number of jobs a series of its own where both depths and jobs vary, or where a load recurs.
 
-    Rows with one product of different depths and jobs are not repeats. A sweep of depths at one number of jobs is one
-    curve, and so is a sweep of jobs at one depth.
+    Rows with equal products of different depths and jobs are not repeats. A sweep of depths at one number of jobs is
+    one curve, and so is a sweep of jobs at one depth.
     """
     noun = load_noun(roles["jobs"].column).replace("requests", "jobs")
     one = {"processes": "process"}.get(noun, noun.removesuffix("s"))
@@ -383,7 +383,7 @@ def split_jobs(records: Records, roles: Roles) -> None:
 
 
 def _extend(record: dict[str, Any], words: str) -> None:
-    """Add words to the name of the record's curve, in the place of the name of no curve."""
+    """Add words to the name of the record's curve, or make them its name where it has none."""
     if words:
         is_unnamed = record["series"] == describe_series(None, None, None)
         record["series"] = words if is_unnamed else f"{record['series']} {words}"
