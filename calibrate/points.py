@@ -346,9 +346,14 @@ def between_runs(details: Mapping[str, Any], points: Points) -> float:
     return float(np.sqrt(squares / (COUNTS_AS + freedom.sum())))
 
 
+def residuals_pct(predicted: Array, observed: Array) -> Array:
+    """100 (predicted / observed - 1), (m,)."""
+    return np.asarray(100 * (predicted / observed - 1))
+
+
 def mape(predicted: Array, observed: Array) -> float:
     """Mean absolute error in percent of what was observed."""
-    return float(100 * np.mean(np.abs(predicted / observed - 1)))
+    return float(np.mean(np.abs(residuals_pct(predicted, observed))))
 
 
 def refuse_caches(sweep: Sweep) -> None:

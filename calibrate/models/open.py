@@ -130,20 +130,6 @@ class OpenModel(CurveModel):
         load = rho * self.given(values)["Xmax"]
         return KneePoint(load, load, response)
 
-    def service(self, values: Array) -> Array:
-        """S (w,)."""
-        given = self.given(values)
-        return np.asarray(given["c"] / given["Xmax"])
-
-    def utilization(self, values: Array, loads: Array) -> Array:
-        """rho (w, m)."""
-        return np.asarray(loads[None, :] / self.given(values)["Xmax"][:, None])
-
-    def queue(self, values: Array, loads: Array) -> Array:
-        """Lq (w, m): the mean number waiting, lambda (W - S)."""
-        _, response = self.curve(values, loads)
-        return np.asarray(loads[None, :] * (response - self.service(values)[:, None]))
-
     def given(self, values: Array) -> dict[str, Array]:
         """Every quantity (w,), fitted or fixed."""
         fitted = {name: values[:, i] for i, name in enumerate(self._free)}

@@ -30,7 +30,7 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.models.calibration import MODELS, model_named
 from calibrate.models.closed import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, PNorm, log_p_norm, shows_decline
 from calibrate.models.curves import CurveModel
-from calibrate.points import Points, mape
+from calibrate.points import Points, mape, residuals_pct
 
 Baseline = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], tuple[Array, Array]]
 
@@ -146,20 +146,17 @@ def single_server(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, a
 
 
 def three_parameter_queue(
-    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike, peak: float | None = None
+    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
 ) -> tuple[Array, Array]:
     """R = L0 + a rho / (1 - rho), rho = x / B: a memory's latency over its bandwidth x, by least relative squares.
 
-    ``peak`` is B in the unit of the loads; without it B is the most probable of ``PEAKS``, at least the highest load.
-    ValueError where a load reaches B.
+    B is the most probable of ``PEAKS``. ValueError where a load reaches it.
     """
     from scipy.optimize import nnls
 
     b, x, r, at = _points(load, throughput, response, at)
-    if peak is not None:
-        _check_capacity(b, peak, "the three-parameter queue")
     found = []
-    for top in b.max() * PEAKS if peak is None else [peak]:
+    for top in b.max() * PEAKS:
         weights, miss = nnls(np.column_stack([np.ones_like(b), b / (top - b)]) / r[:, None], np.ones_like(b))
         unlikely = np.log(top / b.max() / PEAK_MEDIAN) / PEAK_LOG_SD
         found.append(((miss / MISFIT) ** 2 + unlikely**2, top, weights))
@@ -265,7 +262,7 @@ def error_of(name: str, predicted: tuple[Array, Array], unseen: Points) -> Basel
 
 
 def _median_and_p90(predicted: Array, observed: Array) -> tuple[float, float]:
-    median, p90 = np.percentile(100 * np.abs(predicted / observed - 1), (50, 90))
+    median, p90 = np.percentile(np.abs(residuals_pct(predicted, observed)), (50, 90))
     return float(median), float(p90)
 
 

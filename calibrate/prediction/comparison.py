@@ -15,7 +15,7 @@ from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
 from calibrate.next import NextLoad, advice, loads_to_calibrate_on
-from calibrate.points import Points, mape, points_of
+from calibrate.points import Points, mape, points_of, residuals_pct
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
@@ -69,11 +69,6 @@ class Summary:
             return f"no point held out{noise}"
         inside = f"{self.inside_band_pct:.0f} % inside their {100 * self.band_level:g} % bands"
         return f"{counted(self.held_out_points, 'point')} held out: {', '.join(missed)} (medians); {inside}{noise}"
-
-
-def residuals_pct(predicted: Array, observed: Array) -> Array:
-    """100 (predicted / observed - 1), (m,)."""
-    return np.asarray(100 * (predicted / observed - 1))
 
 
 def summary_of(points: Points, predicted: Prediction, held_out: Mask) -> Summary:

@@ -36,19 +36,15 @@ MOST_PERCENT = 1.5
 class ParameterDifference:
     """``ratio`` of one quantity, ``other`` device over the ``first``, with the ends of its interval.
 
-    ``beyond`` is whether 1 lies outside them; ``first_value`` and ``other_value`` are in ``unit``.
+    ``beyond`` is whether 1 lies outside them.
     """
 
     quantity: str
-    unit: str
     first: str
     other: str
-    first_value: float
-    other_value: float
     ratio: float
     low: float
     high: float
-    level: float
 
     @property
     def beyond(self) -> bool:
@@ -62,9 +58,9 @@ class ParameterDifference:
     def sentence(self) -> str:
         """In words, without the names of the devices: percent up to half as much again, beyond it the factor.
 
-        >>> ParameterDifference("R1", "s", "a", "b", 1e-4, 2.8e-4, 2.8, 1.6, 4.5, 0.9).sentence()
+        >>> ParameterDifference("R1", "a", "b", 2.8, 1.6, 4.5).sentence()
         '2.8 times slower alone (1.6 to 4.5)'
-        >>> ParameterDifference("Xmax", "1/s", "a", "b", 1e5, 9e4, 0.9, 0.85, 0.95, 0.9).sentence()
+        >>> ParameterDifference("Xmax", "a", "b", 0.9, 0.85, 0.95).sentence()
         'a peak 10 % lower (5 to 15 %)'
         """
         more, less = WORDS[self.quantity]
@@ -99,30 +95,27 @@ def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Paramet
     for name in WORDS:
         if name not in of_first or name not in of_other:
             continue
-        (unit, value, rows), (_, other_value, other_rows) = of_first[name], of_other[name]
+        (value, rows), (other_value, other_rows) = of_first[name], of_other[name]
         known = all(np.isfinite(v).all() and (v > 0).all() for v in (rows, other_rows))
         if value is None or other_value is None or not known:
             continue
         ratios = other_rows[:, None] / rows[None, :]
         low, high = np.percentile(ratios, [50 * (1 - level), 50 * (1 + level)]).tolist()
-        ratio = other_value / value
-        found.append(ParameterDifference(name, unit, *names, value, other_value, ratio, low, high, level))
+        found.append(ParameterDifference(name, *names, other_value / value, low, high))
     return tuple(found)
 
 
-def _quantities(fit: Fit) -> dict[str, tuple[str, float | None, Array]]:
-    """The unit, the estimate and the values in all rows (n,) of each parameter, and of the knee.
+def _quantities(fit: Fit) -> dict[str, tuple[float | None, Array]]:
+    """The estimate and the values in all rows (n,) of each parameter, and of the knee.
 
     The knee is that of the load; of delays, whose knee is a throughput, that throughput.
     """
     rows = fit.table.spread()[0]
-    found = {
-        name: (unit, fit.parameters[name].estimate, values)
-        for name, (unit, values) in fit.curve_model.report(rows).items()
-    }
+    report = fit.curve_model.report(rows)
+    found = {name: (fit.parameters[name].estimate, values) for name, (_, values) in report.items()}
     if "N*" in found:  # which is the knee itself
         return found
     value, of_rows = fit.knee.load, fit.curve_model.knee_load(rows)
     if fit.load_type.is_delay:
         value, of_rows = fit.knee.throughput_per_s, fit.curve_model.knee(rows).throughput
-    return {**found, "knee": (fit.load_type.knee_unit, value, of_rows)}
+    return {**found, "knee": (value, of_rows)}

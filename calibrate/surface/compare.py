@@ -15,6 +15,7 @@ import numpy as np
 
 from calibrate.inference.parameters import LEVEL, Array, Mask, quantity
 from calibrate.models.closed import DECLINE_FROM
+from calibrate.points import residuals_pct
 from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.fit import KNEES, Row, Surface, SurfacePrediction, Tabled, fit_surface, table_of
@@ -38,7 +39,7 @@ VERDICTS = {True: "its neighbours speak against it, and it counts little", False
 
 @dataclass(frozen=True)
 class SurfaceSummary:
-    """Over the held-out points: medians and ninth deciles of |predicted / measured - 1| and the share inside the bands.
+    """Over the held-out points: medians and ninth decile of |predicted / measured - 1| and the share inside the bands.
 
     In percent, with the relative standard deviation of one repeat; None where there are none.
     """
@@ -47,7 +48,6 @@ class SurfaceSummary:
     held_out_mdape_throughput_pct: float | None = None
     held_out_p90_throughput_pct: float | None = None
     held_out_mdape_response_pct: float | None = None
-    held_out_p90_response_pct: float | None = None
     inside_band_pct: float | None = None
     repeat_noise_pct: float | None = None
 
@@ -70,7 +70,7 @@ class SurfaceComparison(Tabled):
     @property
     def error_pct(self) -> Array:
         """100 (predicted / measured throughput - 1), (m,)."""
-        return percent_off(self.predicted.throughput_per_s, self.points.throughput_per_s)
+        return residuals_pct(self.predicted.throughput_per_s, self.points.throughput_per_s)
 
     @property
     def inside(self) -> Mask:
@@ -88,17 +88,17 @@ class SurfaceComparison(Tabled):
         judged, noise = self.judged, self.points.repeat_noise_pct()
         if not judged.any():
             return SurfaceSummary(0, repeat_noise_pct=noise)
-        response = percent_off(self.predicted.response_time_s, self.points.response_time_s)
-        missed = np.abs([self.error_pct[judged], response[judged]])
-        (x, r), (x_ninth, r_ninth) = np.percentile(missed, (50, 90), axis=1).tolist()
+        response = residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
+        median, ninth = np.percentile(np.abs(self.error_pct[judged]), (50, 90)).tolist()
+        of_response = float(np.median(np.abs(response[judged])))
         inside = float(100 * self.inside[judged].mean())
-        return SurfaceSummary(int(judged.sum()), x, x_ninth, r, r_ninth, inside, noise)
+        return SurfaceSummary(int(judged.sum()), median, ninth, of_response, inside, noise)
 
     def baselines(self) -> dict[str, float]:
         """{name: median error in percent} of baselines, from the points used at those judged."""
         known, unseen = self.points.at(self.used), self.points.at(self.judged)
         missed = {
-            name: percent_off(f(known.places, known.throughput_per_s, unseen.places), unseen.throughput_per_s)
+            name: residuals_pct(f(known.places, known.throughput_per_s, unseen.places), unseen.throughput_per_s)
             for name, f in SURFACE_BASELINES.items()
         }
         return {name: float(np.median(np.abs(errors))) for name, errors in missed.items() if len(errors)}
@@ -163,7 +163,7 @@ class SurfaceComparison(Tabled):
             "throughput_per_s": self.points.throughput_per_s,
             "response_time_s": self.points.response_time_s,
             "error_pct": self.error_pct,
-            "response_error_pct": percent_off(self.predicted.response_time_s, self.points.response_time_s),
+            "response_error_pct": residuals_pct(self.predicted.response_time_s, self.points.response_time_s),
             "inside_band": self.inside,
         }
         return [row | {k: v[i].item() for k, v in measured.items()} for i, row in enumerate(self.predicted.rows())]
@@ -188,11 +188,6 @@ class SurfaceComparison(Tabled):
         """Headings and tables of the parameters and the knees."""
         found = [("Parameters", parameter_rows(self.surface)), ("Knees", knees(self.surface, self.points.places))]
         return [(heading, table_of(rows)) for heading, rows in found if rows]
-
-
-def percent_off(predicted: Array, measured: Array) -> Array:
-    """100 (predicted / measured - 1), (m,)."""
-    return np.asarray(100 * (predicted / measured - 1))
 
 
 def parameter_rows(surface: Surface) -> list[Row]:

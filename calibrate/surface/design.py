@@ -18,6 +18,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.closed import DECLINE_FROM
+from calibrate.points import Z90
 from calibrate.surface.fit import Surface, fit_surface
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints
@@ -27,7 +28,6 @@ FAR, FEWEST = 0.002, 4
 side; below that many points, all others say too little."""
 
 MOST_CANDIDATES = 400
-NINE_IN_TEN = 1.645
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     if not again:
         best = int(np.argmax(np.where(ends if corner else ~used, worth, -np.inf)))
     left = (variance.sum(), max(variance.sum() - taken[best], 0.0))
-    now, then = (float(np.expm1(NINE_IN_TEN * np.sqrt(v / len(variance)))) for v in left)
+    now, then = (float(np.expm1(Z90 * np.sqrt(v / len(variance)))) for v in left)
     block, share, outstanding, jobs = everywhere.as_rows()[best].tolist()
     return NextPlace(block, share, outstanding, jobs, now, then, again, corner)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
+from calibrate.points import Z90
 from calibrate.surface.design import corners, distances, shallow
 from calibrate.surface.fit import Row, Surface, SurfacePrediction, Tabled, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
@@ -23,7 +24,6 @@ GROUP = 8
 """Places measured together, by one process."""
 WIDE = 2.0
 """A place is unknown where the ends of its band differ by more than this factor."""
-Z90 = 1.645
 
 Measure = Callable[[Sequence[int]], SurfacePoints]
 """Measure the places of these numbers, and return all that was measured so far."""

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.knee import Knee, ends_of, first_reaching, load_at
 from calibrate.fitting.predicted_curve import predict
-from calibrate.inference.parameters import ROUGH, Array
+from calibrate.inference.parameters import ROUGH
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError
@@ -25,6 +25,8 @@ from qsim.errors import InvalidParameterError
 
 REACH = 4
 """The deepest queue that is tried, as a multiple of the deepest calibrated depth."""
+ROUNDING = 1e-9
+"""A depth that falls short of a whole number by no more than this is that number."""
 TAIL_LEVEL = 0.9
 """The level of the intervals of ``Tails``."""
 
@@ -109,10 +111,8 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee
         np.array([getattr(p, which)[name] for p in tails.points]) for which in ("predicted", "low", "high")
     )
     wider = float(ndtri((1 + fit.level) / 2) / ndtri((1 + TAIL_LEVEL) / 2))
-    at, least, most = (
-        _reached(depths, times, time_s)
-        for times in (centre, centre * (high / centre) ** wider, centre * (low / centre) ** wider)
-    )
+    times = np.array([centre, centre * (high / centre) ** wider, centre * (low / centre) ** wider])
+    at, least, most = (load_at(depths, first_reaching(times / time_s)) * (1 + ROUNDING)).tolist()
     definition = f"{quantile} of the response time within {format_duration(time_s)}"
     ends = (_whole(least), _whole(most))
     if not 0 < at < math.inf:
@@ -155,18 +155,6 @@ def _check(quantile: str, time_s: float) -> None:
 def _check_time(time_s: float) -> None:
     if not (math.isfinite(time_s) and time_s > 0):
         raise InvalidParameterError("slo", f"must be a positive time, not {time_s!r}", value=time_s)
-
-
-def _reached(depths: Array, times: Array, time_s: float) -> float:
-    """Where the times first exceed ``time_s``, log-linear between depths: 0 before the first, infinity for nowhere."""
-    over = np.flatnonzero(times > time_s)
-    if not len(over):
-        return math.inf
-    i = int(over[0])
-    if i == 0:
-        return 0.0
-    part = math.log(time_s / times[i - 1]) / math.log(times[i] / times[i - 1])
-    return float(depths[i - 1] * (depths[i] / depths[i - 1]) ** part)
 
 
 def _whole(load: float) -> float | None:

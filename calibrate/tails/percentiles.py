@@ -24,8 +24,8 @@ import numpy as np
 
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
-from calibrate.points import points_of
-from calibrate.tails.results import MISFIT, QUANTILES, Z90, Structure, TailPoint, Tails, candidates, response
+from calibrate.points import Z90, points_of
+from calibrate.tails.results import MISFIT, QUANTILES, Structure, TailPoint, Tails, candidates, response
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from measure.sweep import Sweep, histograms

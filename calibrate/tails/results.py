@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from calibrate.inference.parameters import Array
+from calibrate.points import Z90
 from measure.formats.fio.latency_bins import Histogram
 from measure.units import counted, format_duration, format_percent
 from qsim import Closed, Delay, Deterministic, Empirical, Network, Station, simulate
@@ -125,9 +126,6 @@ FITS = 0.5
 
 FACTOR_PCT = 100.0
 """A larger error than this is written as a factor."""
-
-Z90 = 1.645
-"""Half the width of a 90 % interval, in standard errors."""
 
 
 @dataclass(frozen=True)
