@@ -97,14 +97,13 @@ def updates_ms(browser: Any, model: str, slider: str, updates: int) -> list[floa
 
 def pressed(address: str, button: str, device: str) -> None:
     """A button of the teacher's, as the page sends it."""
-    values = {"run-device": device, "run-pace": 0.5, "run-culprit": None}
     callback = next(c for c in read_json(f"{address}_dash-dependencies") if c["output"] == "run-refusal.children")
     body = {
         "output": callback["output"],
         "outputs": {"id": "run-refusal", "property": "children"},
         "changedPropIds": [f"run-{button}.n_clicks"],
         "inputs": [{**given, "value": 1} for given in callback["inputs"]],
-        "state": [{**given, "value": values[given["id"]]} for given in callback["state"]],
+        "state": [{**given, "value": device} for given in callback["state"]],
     }
     where = f"{address}_dash-update-component"
     request = urllib.request.Request(where, json.dumps(body).encode(), _JSON)  # noqa: S310 - the lab's

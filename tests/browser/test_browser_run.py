@@ -54,7 +54,6 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
     teacher, student = open_page(served, "run"), open_page(served, "run", width=390)
 
     teacher.choose("run-device", "truth is known")
-    teacher.choose("run-pace", "quick")
     teacher.the("run-open").click()
     for page in (teacher, student):
         page.wait_text("run-status", "Open for guesses")

@@ -66,16 +66,11 @@ MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Judged:
-    """The answer that ranks: ``load``, or None with the reason in ``note``.
-
-    ``low`` and ``high`` are the measured loads between which it lies. ``standard`` is what errors are multiples of.
-    """
+    """The answer that ranks, ``load``, or None for the reason in ``note``. Errors are multiples of the ``standard``."""
 
     load: float | None
     standard: str
     note: str
-    low: float | None = None
-    high: float | None = None
 
 
 def judge(order: Order, sweep: Sweep, used: Sequence[float]) -> Judged:
@@ -104,7 +99,7 @@ def _ninety(sweep: Sweep, used: Sequence[float], kind: Load) -> Judged:
     else:
         load = float(np.exp(np.interp(np.log(wanted), np.log(heights), np.log(ends))))
     low, high = sorted(float(end) for end in ends)
-    return Judged(load, standard, f"between {kind.at(low)} and {high:g}", low, high)
+    return Judged(load, standard, f"between {kind.at(low)} and {high:g}")
 
 
 def predicted_load(order: Order, fit: Fit) -> float | None:

@@ -94,7 +94,8 @@ def _read(path: Path) -> list[Event]:
 
 PROGRESS_S = 0.3
 DRAWN = 80
-RAMP_S = 0.3
+RAMP_S, POINT_S = 0.3, 1.0
+"""How long a point runs before it is counted, and then."""
 
 Write = Callable[[str], object]
 Key = tuple[float, int]
@@ -142,7 +143,7 @@ class EventWriter:
         if done < total and now_s - self._last_s >= PROGRESS_S:
             self._last_s = now_s
             later = max(0, len(set(self.order.loads) - self.loads) - (total - done))
-            left_s = seconds_left + later * (self.order.seconds_per_point + RAMP_S)
+            left_s = seconds_left + later * (POINT_S + RAMP_S)
             share = (now_s - self._began_s) / (now_s - self._began_s + left_s + RAMP_S)
             running = [[n, x] for n, x in self._running.items() if n not in self.loads]
             self.send("progress", text=text, seconds_left=round(left_s, 1), share=round(share, 3), running=running)

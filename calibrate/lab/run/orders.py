@@ -20,7 +20,6 @@ DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 """Those of ``qsim knee``; the model takes 1 and 32."""
 KNOWN_DEPTHS = (1, 2, 4, 8, 16, 32)
 DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
-PACES = {0.5: "quick: half a second a point", 1.0: "1 s a point", 3.0: "3 s a point", 10.0: "10 s a point"}
 FEWEST = 4
 DISK_BYTES = 256 * 2**20
 KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
@@ -38,7 +37,6 @@ class Order:
     label: str
     load_kind: LoadKind
     loads: tuple[float, ...]
-    seconds_per_point: float
     servers: int = 1
     service_s: float = 0.0
     seed: int = 1
@@ -119,16 +117,15 @@ def choices(folder: LabFolder) -> list[DeviceChoice]:
     return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
 
 
-def order_for(folder: LabFolder, value: object, seconds_per_point: object) -> Order:
+def order_for(folder: LabFolder, value: object) -> Order:
     """The order for what was chosen on the page. MeasureError (in the teacher's words) where it cannot be had."""
-    pace = next((p for p in PACES if p == seconds_per_point), 1.0)
     name = next((name for name in _LIVE if name == value), None)
     if name is None:
-        return _replay(folder, value, pace)
+        return _replay(folder, value)
     device = _LIVE[name]
     if missing := device.why_not():
         raise ToolMissingError(missing)
-    order = Order(name, device.label, device.load_kind, tuple(map(float, device.loads)), pace)
+    order = Order(name, device.label, device.load_kind, tuple(map(float, device.loads)))
     if name != "known":
         return order
     draw = secrets.SystemRandom()
@@ -136,7 +133,7 @@ def order_for(folder: LabFolder, value: object, seconds_per_point: object) -> Or
     return replace(order, servers=servers, service_s=service_s, seed=draw.randint(1, 10**6))
 
 
-def _replay(folder: LabFolder, value: object, pace: float) -> Order:
+def _replay(folder: LabFolder, value: object) -> Order:
     """The first curve over outstanding requests or delays with enough points."""
     source = folder.source(value)
     sweep = source.load()
@@ -155,7 +152,6 @@ def _replay(folder: LabFolder, value: object, pace: float) -> Order:
         f"replay of {source.label}: {chosen}",
         one.load_kind,
         loads,
-        pace,
         dataset=source.dataset,
         path=path,
         series=chosen,

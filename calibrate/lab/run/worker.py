@@ -21,6 +21,7 @@ from calibrate.lab.run.duel import judge, predicted_load
 from calibrate.lab.run.event_log import (
     EVENTS,
     ORDER,
+    POINT_S,
     PREDICTION,
     RAMP_S,
     REPORT,
@@ -38,7 +39,6 @@ from measure.machine.files import write_durably
 from measure.sweep import Sweep
 
 MOST_SEEDS = 10_000
-SHORTEST_S = 0.5
 MEMORY_TRAFFIC = "mix"
 
 
@@ -65,7 +65,7 @@ def _disk(writer: EventWriter) -> Sweep:
             plan = plan_fio(
                 writer.directory.parents[1] / DISK,
                 [int(n) for n in loads],
-                runtime_s=max(SHORTEST_S, order.seconds_per_point - RAMP_S),
+                runtime_s=POINT_S - RAMP_S,
                 ramp_s=RAMP_S,
                 engine="auto" if has_fio() else PROBE,
                 size_bytes=DISK_BYTES,
@@ -94,7 +94,7 @@ def _known(writer: EventWriter) -> Sweep:
     sweep = None
     for loads in (first_loads(order), order.loads):
         depths = tuple(int(n) for n in loads)
-        ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
+        ordered = DeviceSweep(truth, depths, runtime_s=POINT_S, ramp_s=RAMP_S)
         sweep = ordered.run(writer.sweep_directory, writer.progress)
         writer.add(sweep)
     assert sweep is not None  # noqa: S101 - the loop has two rounds
@@ -111,7 +111,7 @@ def _memory(writer: EventWriter) -> Sweep:
         loaded = [p.delay for p in plan.points() if p.kind == "loaded"]
         return set(loaded[: len(first)]) == first
 
-    plan = plan_memory(order.loads, traffic=MEMORY_TRAFFIC, repeats=3, seconds_per_repeat=order.seconds_per_point / 5)
+    plan = plan_memory(order.loads, traffic=MEMORY_TRAFFIC, repeats=3, seconds_per_repeat=POINT_S / 5)
     shuffled = (replace(plan, seed=seed) for seed in range(1, MOST_SEEDS))
     return run_memory(next(p for p in shuffled if begins_well(p)), writer.sweep_directory, writer.progress)
 
@@ -124,10 +124,8 @@ def _replay(writer: EventWriter) -> Sweep:
     wanted = [*first, *(n for n in order.loads if n not in first)]
     for done, load in enumerate(wanted):
         left = len(wanted) - done
-        writer.send(
-            "progress", text=f"replaying {order.load_type.at(load)}", seconds_left=left * order.seconds_per_point
-        )
-        time.sleep(0.0 if load in writer.loads else order.seconds_per_point)
+        writer.send("progress", text=f"replaying {order.load_type.at(load)}", seconds_left=left * POINT_S)
+        time.sleep(0.0 if load in writer.loads else POINT_S)
         here = sweep.points[sweep.points["load"].isin(wanted[: done + 1])]
         so_far = replace(sweep, points=here)
         writer.add(so_far)

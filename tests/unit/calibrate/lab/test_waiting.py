@@ -15,14 +15,13 @@ from calibrate.lab.app import build
 from calibrate.lab.explore import page as explore
 from calibrate.lab.folder import Shelf
 from calibrate.lab.run import page as run
-from calibrate.lab.run.page import BUTTONS
+from calibrate.lab.run.page import STEPS
 from calibrate.lab.run.session import RunTable
 
 ACTIONS = {
     "open a part of the lab": "address.pathname",
-    **{f"{button}, of a run": f"run-{button}.n_clicks" for button in BUTTONS},
+    **{f"{button}, of a run": f"run-{button}.n_clicks" for button in STEPS},
     "seal a guess": "run-guess.n_clicks",
-    "take a guess back": "run-undo.n_clicks",
     "choose datasets to compare": "compare-sources.value",
     "choose a drive": "system-drive.value",
     "set its users": "system-users.value",
