@@ -8,7 +8,7 @@ sections = course_sections(plan, results)           # for calibrate.report.page.
 from __future__ import annotations
 
 from calibrate.course.front import front_of
-from calibrate.course.planning import CoursePlan, CourseResults, MemoryStep, plan_course, run_course
+from calibrate.course.planning import CoursePlan, MemoryStep, plan_course, run_course
 from calibrate.course.sections import course_sections
 
-__all__ = ["CoursePlan", "CourseResults", "MemoryStep", "course_sections", "front_of", "plan_course", "run_course"]
+__all__ = ["CoursePlan", "MemoryStep", "course_sections", "front_of", "plan_course", "run_course"]

@@ -10,15 +10,15 @@ Failures are reported and the rest is measured.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from measure.errors import MeasureError, StoreError
 from measure.fio.sweep import Progress
 from measure.memory.probe import DEMO_DELAYS, MemoryPlan, plan_buffers, plan_memory, run_memory
 from measure.store.directory import MANIFEST, SweepStore
-from measure.suites.runs import COURSE, SuitePlan, plan_suites, run_suites
+from measure.suites.runs import COURSE, PlannedSweep, SuitePlan, SuiteResults, plan_suites, run_sweeps
 from measure.sweep import Sweep
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError
@@ -41,9 +41,14 @@ class MemoryStep:
     plan: MemoryPlan
 
     @property
-    def count(self) -> int:
-        """How many points it has."""
-        return len(self.plan.points())
+    def planned(self) -> PlannedSweep:
+        """Its part of the course."""
+
+        def run(directory: Path, progress: Progress, _: Mapping[str, Sweep]) -> Sweep:
+            return run_memory(self.plan, directory, progress)
+
+        count, plan = len(self.plan.points()), self.plan
+        return PlannedSweep(self.directory, self.purpose, count, plan.seconds(), plan.seconds_per_repeat, run)
 
 
 @dataclass(frozen=True)
@@ -55,13 +60,23 @@ class CoursePlan:
     left_out: tuple[str, ...] = ()
 
     @property
+    def sweeps(self) -> tuple[PlannedSweep, ...]:
+        """Those of the memory, then those of the drive."""
+        return (*(step.planned for step in self.memory), *(() if self.storage is None else self.storage.sweeps))
+
+    @property
     def points(self) -> int:
         """How many points there are, repeats included."""
-        return sum(s.count for s in self.memory) + (0 if self.storage is None else self.storage.points)
+        return sum(sweep.count for sweep in self.sweeps)
+
+    @property
+    def fill_seconds(self) -> float:
+        """How long writing the test file takes."""
+        return 0.0 if self.storage is None else self.storage.fill_seconds
 
     def seconds(self) -> float:
         """How long the whole will about take."""
-        return sum(s.plan.seconds() for s in self.memory) + (0.0 if self.storage is None else self.storage.seconds())
+        return self.fill_seconds + sum(sweep.seconds for sweep in self.sweeps)
 
 
 @dataclass(frozen=True)
@@ -177,56 +192,7 @@ def _kept_buffer(directory: Path) -> int | None:
     return kept if isinstance(kept, int) else None
 
 
-@dataclass(frozen=True)
-class CourseResults:
-    """The sweeps by directory, in the order of the plan, and why others are missing."""
-
-    sweeps: Mapping[str, Sweep]
-    failed: Mapping[str, str] = field(default_factory=dict)
-
-
-def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = None) -> CourseResults:
-    """Measure what is missing below ``out_dir``; calls ``on_progress(done, total, seconds_left, text)``.
-
-    Raises StoreError where ``out_dir`` is no place for a course, and the first failure where nothing could be measured.
-    """
-    if out_dir.exists() and not out_dir.is_dir():
-        raise StoreError(f"{out_dir} is a file, not a directory; choose another --out")
-    if (out_dir / MANIFEST).exists():
-        raise StoreError(f"{out_dir} holds a single sweep, not a course; choose another --out")
-    sweeps: dict[str, Sweep] = {}
-    failures: dict[str, MeasureError] = {}
-    done = 0
-    later_s = plan.seconds()
-    for step in plan.memory:
-        later_s -= step.plan.seconds()
-        try:
-            progress = _part(on_progress, plan.points, done, later_s, step.directory)
-            sweeps[step.directory] = run_memory(step.plan, out_dir / step.directory, progress)
-        except MeasureError as error:
-            failures[step.directory] = error
-        done += step.count
-    reasons: dict[str, str] = {name: str(error) for name, error in failures.items()}
-    if plan.storage is not None:
-        try:
-            drive = run_suites(plan.storage, out_dir, _part(on_progress, plan.points, done, 0.0, ""))
-        except MeasureError as error:
-            failures["drive"] = error
-            reasons["drive"] = str(error)
-        else:
-            sweeps |= drive.sweeps
-            reasons |= drive.failed
-    if not sweeps:
-        raise next(iter(failures.values()))
-    return CourseResults(sweeps, reasons)
-
-
-def _part(on_progress: Progress | None, total: int, before: int, later_s: float, name: str) -> Progress | None:
-    if on_progress is None:
-        return None
-
-    def report(done: int, _: int, seconds_left: float, text: str) -> None:
-        said = ": ".join(part for part in (name, text) if part)
-        on_progress(min(before + done, total), total, seconds_left + later_s, said)
-
-    return report
+def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
+    """Measure what is missing below ``out_dir``, as :func:`measure.suites.runs.run_sweeps` does."""
+    with nullcontext() if plan.storage is None else plan.storage.file_removed():
+        return run_sweeps(plan.sweeps, out_dir, on_progress)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from calibrate.course.planning import CoursePlan, CourseResults
+from calibrate.course.planning import CoursePlan
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.report import surface as surface_views
 from calibrate.report.compared import Evidence, compared_section, evidence_of
@@ -20,6 +20,7 @@ from calibrate.surface import compare_surface, surface_points
 from calibrate.tails.percentiles import fitted_tails
 from measure.errors import DataError
 from measure.fio.plan import writes_at_random
+from measure.suites.runs import SuiteResults
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes
 
@@ -30,7 +31,7 @@ _LEAD = (
 )
 
 
-def method_section(plan: CoursePlan, results: CourseResults) -> Section:
+def method_section(plan: CoursePlan, results: SuiteResults) -> Section:
     """The section that a reader needs in order to repeat the measurement."""
     table = pd.DataFrame([_row(plan, name, sweep) for name, sweep in results.sweeps.items()])
     caption = "Every sweep with its points; a point's time is without its ramp."
@@ -40,9 +41,7 @@ def method_section(plan: CoursePlan, results: CourseResults) -> Section:
 
 def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
     points = sweep.points
-    times = {step.directory: step.plan.seconds_per_repeat for step in plan.memory}
-    if plan.storage is not None:
-        times |= {step.directory: plan.storage.runtime_of(step) for step in plan.storage.steps}
+    times = {planned.directory: planned.point_s for planned in plan.sweeps}
     return {
         "sweep": name,
         "curves": len(sweep.series),
@@ -53,7 +52,7 @@ def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
     }
 
 
-def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
+def _sentences(plan: CoursePlan, results: SuiteResults) -> list[str]:
     lines = [_machine(results)]
     for step in plan.memory:
         if step.directory not in results.sweeps:
@@ -89,7 +88,7 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
     return lines + [f"Failed: {name}: {reason}" for name, reason in results.failed.items()]
 
 
-def _machine(results: CourseResults) -> str:
+def _machine(results: SuiteResults) -> str:
     every = [s.provenance for s in results.sweeps.values()]
     drives = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if s.load_type.is_closed)
     known = {"CPU": every[0].cpu, "kernel": every[0].kernel, "drive": "; ".join(d for d in drives if d)}
@@ -166,12 +165,11 @@ _UNPREDICTED = "Nothing is predicted here: no part of it tells of another."
 
 
 def course_sections(
-    plan: CoursePlan, results: CourseResults, progress: Callable[[float], None] = lambda share: None
+    plan: CoursePlan, results: SuiteResults, progress: Callable[[float], None] = lambda share: None
 ) -> list[Section]:
     """The sections in reading order; calls ``progress`` with the share done, since models take their time."""
     sections: list[Section] = [method_section(plan, results)]
-    purposes = {s.directory: s.purpose for s in plan.memory}
-    purposes |= {} if plan.storage is None else {s.directory: s.suite.purpose for s in plan.storage.steps}
+    purposes = {planned.directory: planned.purpose for planned in plan.sweeps}
     # The peak only serves the rates.
     drawn = [name for name in results.sweeps if not name.endswith("-peak")]
     for number, name in enumerate(drawn):

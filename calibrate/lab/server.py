@@ -117,8 +117,6 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     """
     from waitress import create_server
 
-    from calibrate.lab.server import TimedChannel
-
     log_plainly()
     guard = Guard.of(host)
     guard.attach(app.server)
@@ -169,7 +167,7 @@ def pack_scripts(server: Flask) -> None:
         plain = response.get_data()
         if len(plain) < FEWEST_BYTES:
             return response
-        response.set_data(gzip.compress(plain, LEVEL, mtime=0))
+        response.set_data(_packed(plain))
         response.headers["Content-Encoding"] = "gzip"
         response.headers.pop("ETag", None)
         return response
@@ -189,6 +187,10 @@ def pack_scripts(server: Flask) -> None:
 
 
 @lru_cache(maxsize=MOST_KEPT)
+def _packed(plain: bytes) -> bytes:
+    return gzip.compress(plain, LEVEL, mtime=0)
+
+
 def _with_safe_headers(app: Dash) -> Callable[[Response], Response]:
     @cache  # only the first request makes Dash gather its inline scripts
     def policy() -> str:

@@ -17,7 +17,8 @@ again measures what is missing.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
@@ -130,6 +131,62 @@ WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as
 
 
 @dataclass(frozen=True)
+class PlannedSweep:
+    """One sweep of several: its directory, what it is for, its points, the seconds of all and of one, and their run.
+
+    ``run(directory, on_progress, measured)`` has the sweeps before it by directory.
+    """
+
+    directory: str
+    purpose: str
+    count: int
+    seconds: float
+    point_s: float
+    run: Callable[[Path, Progress, Mapping[str, Sweep]], Sweep]
+
+
+@dataclass(frozen=True)
+class SuiteResults:
+    """The sweeps by directory, in their order, and why others are missing."""
+
+    sweeps: Mapping[str, Sweep]
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def run_sweeps(planned: Sequence[PlannedSweep], out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
+    """Measure what is missing of every sweep below ``out_dir``; one that fails does not stop the others.
+
+    ``on_progress(done, total, seconds_left, text)`` counts over the whole. Raises StoreError where ``out_dir`` is no
+    place for several sweeps, and the first failure where every sweep failed.
+    """
+    if out_dir.exists() and not out_dir.is_dir():
+        raise StoreError(f"{out_dir} is a file, not a directory; choose another --out")
+    if (out_dir / MANIFEST).exists():
+        raise StoreError(f"{out_dir} holds a single sweep, not several; choose another --out")
+
+    def progress_of(place: int) -> Progress:
+        before, total = sum(s.count for s in planned[:place]), sum(s.count for s in planned)
+        later_s = sum(s.seconds for s in planned[place + 1 :])
+
+        def report(done: int, _: int, seconds_left: float, text: str) -> None:
+            if on_progress is not None:
+                on_progress(before + done, total, seconds_left + later_s, f"{planned[place].directory}: {text}")
+
+        return report
+
+    sweeps: dict[str, Sweep] = {}
+    failures: dict[str, MeasureError] = {}
+    for place, sweep in enumerate(planned):
+        try:
+            sweeps[sweep.directory] = sweep.run(out_dir / sweep.directory, progress_of(place), sweeps)
+        except MeasureError as error:
+            failures[sweep.directory] = error
+    if not sweeps:
+        raise next(iter(failures.values()))
+    return SuiteResults(sweeps, {name: str(error) for name, error in failures.items()})
+
+
+@dataclass(frozen=True)
 class SuiteStep:
     """One sweep directory: its suite and its workloads, or, open, ``fractions`` of the peak that ``after`` found."""
 
@@ -138,11 +195,6 @@ class SuiteStep:
     workloads: tuple[FioJob, ...]
     fractions: tuple[float, ...] = ()
     after: str = ""
-
-    @property
-    def count(self) -> int:
-        """How many workloads it has."""
-        return len(self.fractions or self.workloads)
 
 
 @dataclass(frozen=True)
@@ -185,17 +237,35 @@ class SuitePlan:
         return OPEN_RAMP_S if step.fractions else self.ramp_s
 
     @property
+    def sweeps(self) -> tuple[PlannedSweep, ...]:
+        """One for each step."""
+        return tuple(map(self._planned, self.steps))
+
+    def _planned(self, step: SuiteStep) -> PlannedSweep:
+        def run(directory: Path, progress: Progress, measured: Mapping[str, Sweep]) -> Sweep:
+            return run_fio(self.fio_plan(step, measured), directory, progress)
+
+        count, runtime_s = self.repeats * len(step.fractions or step.workloads), self.runtime_of(step)
+        seconds = count * (runtime_s + self.ramp_of(step) + START_S)
+        return PlannedSweep(step.directory, step.suite.purpose, count, seconds, runtime_s, run)
+
+    @property
     def points(self) -> int:
         """How many points there are, repeats included."""
-        return self.repeats * sum(step.count for step in self.steps)
-
-    def step_seconds(self, step: SuiteStep) -> float:
-        """How long the points of ``step`` will about take."""
-        return step.count * self.repeats * (self.runtime_of(step) + self.ramp_of(step) + START_S)
+        return sum(sweep.count for sweep in self.sweeps)
 
     def seconds(self) -> float:
         """How long the whole will about take."""
-        return self.fill_seconds + sum(self.step_seconds(step) for step in self.steps)
+        return self.fill_seconds + sum(sweep.seconds for sweep in self.sweeps)
+
+    @contextmanager
+    def file_removed(self) -> Iterator[None]:
+        """Remove the test file at the end of the block, whatever happens, unless it is kept."""
+        try:
+            yield
+        finally:
+            if self.file is not None and not self.settings.keep:
+                remove_leftover(self.file)
 
     def within(self, budget_s: float) -> SuitePlan:
         """As long runs as the budget buys, of as many repeats (3 at most) as leave runs of a second.
@@ -209,7 +279,7 @@ class SuitePlan:
         least_s = format_duration(ceil(self._at(1, SHORTEST_S).seconds()))
         raise InvalidParameterError(
             "budget_s",
-            f"is too short: {sum(s.count for s in self.steps)} workloads take at least {least_s}",
+            f"is too short: {self.points // self.repeats} workloads take at least {least_s}",
             "give more time, or ask for fewer points",
         )
 
@@ -241,14 +311,6 @@ class SuitePlan:
             details={"suite": step.suite.name},
         )
         return plan_workloads(self.target, workloads, settings)
-
-
-@dataclass(frozen=True)
-class SuiteResults:
-    """The sweeps by directory, in their order, and why others are missing."""
-
-    sweeps: Mapping[str, Sweep]
-    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_suites(
@@ -302,32 +364,12 @@ def plan_suites(
 
 
 def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
-    """Measure what is missing of every suite below ``out_dir``; one that fails does not stop the others.
+    """Measure what is missing of every suite below ``out_dir``, as :func:`run_sweeps`.
 
-    The test file is removed at the end, whatever happens, unless the plan keeps it. ``on_progress(done, total,
-    seconds_left, text)`` counts over the whole. Raises StoreError where ``out_dir`` is no place for suites, and the
-    first failure where every suite failed.
+    The test file is removed at the end, whatever happens, unless the plan keeps it.
     """
-    _check_place(out_dir)
-    sweeps: dict[str, Sweep] = {}
-    failures: dict[str, MeasureError] = {}
-    try:
-        for i, step in enumerate(plan.steps):
-            later = sum(map(plan.step_seconds, plan.steps[i + 1 :]))
-            before = plan.repeats * sum(s.count for s in plan.steps[:i])
-            try:
-                fio_plan = plan.fio_plan(step, sweeps)
-                sweeps[step.directory] = run_fio(
-                    fio_plan, out_dir / step.directory, _over_the_whole(on_progress, plan, step, before, later)
-                )
-            except MeasureError as error:
-                failures[step.directory] = error
-    finally:
-        if plan.file is not None and not plan.settings.keep:
-            remove_leftover(plan.file)
-    if not sweeps:
-        raise next(iter(failures.values()))
-    return SuiteResults(sweeps, {name: str(error) for name, error in failures.items()})
+    with plan.file_removed():
+        return run_sweeps(plan.sweeps, out_dir, on_progress)
 
 
 def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
@@ -359,27 +401,6 @@ def _fill_seconds(file: Target | None, steps: Sequence[SuiteStep]) -> float:
     """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
     new = None if file is None else replace(file, filled=False, scattered=False)
     return sum(p.seconds for p in passes(new, "", [w for step in steps for w in step.workloads]))
-
-
-def _over_the_whole(
-    on_progress: Progress | None, plan: SuitePlan, step: SuiteStep, before: int, later_s: float
-) -> Progress | None:
-    """The progress of one step as part of the whole."""
-    if on_progress is None:
-        return None
-
-    def report(done: int, total: int, seconds_left: float, text: str) -> None:
-        del total  # of the step
-        on_progress(before + done, plan.points, seconds_left + later_s, f"{step.directory}: {text}")
-
-    return report
-
-
-def _check_place(out_dir: Path) -> None:
-    if out_dir.exists() and not out_dir.is_dir():
-        raise StoreError(f"{out_dir} is a file, not a directory; choose another --out")
-    if (out_dir / MANIFEST).exists():
-        raise StoreError(f"{out_dir} holds a single sweep, not suites; choose another --out")
 
 
 def _test_file(target: str | Path) -> Path:

@@ -23,6 +23,7 @@ from measure.units import counted, format_duration
 if TYPE_CHECKING:
     from measure import Sweep
     from measure.store.measuring import Progress
+    from measure.suites.runs import PlannedSweep
 
 Found = TypeVar("Found")
 Row: TypeAlias = Mapping[str, Any]
@@ -48,10 +49,10 @@ def planned(text: str, rows: Sequence[Row], facts: Row, commands: Sequence[str] 
     )
 
 
-def planned_sweeps(heading: str, sweeps: Sequence[tuple[str, int, float, str]], last: str, facts: Row) -> Result:
+def planned_sweeps(heading: str, sweeps: Sequence[PlannedSweep], last: str, facts: Row) -> Result:
     """A plan of several sweeps: a row each with its directory, points, seconds and purpose; then the whole."""
-    rows = [dict(zip(("directory", "points", "seconds", "purpose"), sweep, strict=True)) for sweep in sweeps]
-    cells = [(name, str(points), minutes(seconds), purpose) for name, points, seconds, purpose in sweeps]
+    rows = [{"directory": s.directory, "points": s.count, "seconds": s.seconds, "purpose": s.purpose} for s in sweeps]
+    cells = [(s.directory, str(s.count), minutes(s.seconds), s.purpose) for s in sweeps]
     parts = (heading, described_table(["sweep", "points", "time"], cells), last)
     return planned("\n\n".join(part for part in parts if part), rows, facts, key="sweeps")
 

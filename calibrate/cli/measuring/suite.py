@@ -155,11 +155,10 @@ def _named(target: str) -> str:
 
 
 def _planned(plan: SuitePlan) -> Result:
-    sweeps = [(s.directory, s.count * plan.repeats, plan.step_seconds(s), s.suite.purpose) for s in plan.steps]
     size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
     fill = f"writing the test file takes about {minutes(plan.fill_seconds)}\n" if plan.fill_seconds else ""
     last = f"{fill}about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}"
     names = ("target", "size_bytes", "repeats", "ramp_s", "fill_seconds", "points")
     facts = {"suite": plan.name, **{name: getattr(plan, name) for name in names}, "seconds": plan.seconds()}
     heading = "\n".join([f"{plan.name} on {plan.target}{size}", *plan.left_out])
-    return planned_sweeps(heading, sweeps, last, {**facts, "left_out": list(plan.left_out)})
+    return planned_sweeps(heading, plan.sweeps, last, {**facts, "left_out": list(plan.left_out)})

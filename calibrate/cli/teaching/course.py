@@ -16,8 +16,9 @@ from calibrate.cli.progress import Bar
 from measure.units import counted
 
 if TYPE_CHECKING:
-    from calibrate.course import CoursePlan, CourseResults
+    from calibrate.course import CoursePlan
     from calibrate.report.view import FrontPage, Section
+    from measure.suites.runs import SuiteResults
 
 HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
 
@@ -59,8 +60,7 @@ def course(
     for line in plan.left_out:
         warn(line)
     time = f"{minutes(plan.seconds())} and then {MODELLING}"
-    sweeps = len(plan.memory) + (len(plan.storage.steps) if plan.storage is not None else 0)
-    opening = f"{plan.points} points of {sweeps} sweeps, about {time}, into {out}"
+    opening = f"{plan.points} points of {len(plan.sweeps)} sweeps, about {time}, into {out}"
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
@@ -89,7 +89,7 @@ def _page(out: Path | None) -> Page:
     return page_in(out)
 
 
-def _title(plan: CoursePlan, results: CourseResults) -> str:
+def _title(plan: CoursePlan, results: SuiteResults) -> str:
     drive = plan.storage is not None and any(s.directory in results.sweeps for s in plan.storage.steps)
     memory = any(s.directory in results.sweeps for s in plan.memory)
     return f"The {' and the '.join([*['memory'] * memory, *['drive'] * drive])} of this machine"
@@ -130,12 +130,8 @@ def _document(front: FrontPage, sections: Sequence[Section]) -> dict[str, Any]:
 
 def _planned(plan: CoursePlan) -> Result:
     """A row for each sweep of the memory and of the drive, then the whole."""
-    sweeps = [(s.directory, s.count, s.plan.seconds(), s.purpose) for s in plan.memory]
-    fill_s = 0.0
-    if (drive := plan.storage) is not None:
-        fill_s = drive.fill_seconds
-        sweeps += [(s.directory, s.count * drive.repeats, drive.step_seconds(s), s.suite.purpose) for s in drive.steps]
+    fill_s = plan.fill_seconds
     fill = f"writing the test file takes about {minutes(fill_s)}\n" if fill_s else ""
     facts = {"points": plan.points, "seconds": plan.seconds(), "fill_seconds": fill_s, "left_out": list(plan.left_out)}
     last = f"{fill}about {minutes(plan.seconds())} in all, and then {MODELLING}"
-    return planned_sweeps("\n".join(plan.left_out), sweeps, last, facts)
+    return planned_sweeps("\n".join(plan.left_out), plan.sweeps, last, facts)

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from calibrate.course import CoursePlan, plan_course, planning, run_course
-from calibrate.course.planning import CourseResults
 from calibrate.course.sections import curve_part, method_section, surface_part
 from calibrate.report.measured import measured
 from measure.datasets import load_dataset
@@ -18,6 +17,7 @@ from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
 from measure.memory.plan import MemoryFacts
 from measure.memory.probe import MemoryPlan
+from measure.suites.runs import SuiteResults
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +113,7 @@ def test_what_fails_is_told_and_the_rest_is_measured(tmp_path: Path, monkeypatch
     results = run_course(plan, tmp_path / "out", lambda *p: told.append(p))
     assert list(results.sweeps) == ["memory-caches"]
     assert results.failed == {"memory": "the clock stands still"}
-    assert told == [(plan.memory[0].count + 1, plan.points, pytest.approx(5.0), "memory-caches: 16 KiB")]
+    assert told == [(plan.sweeps[0].count + 1, plan.points, pytest.approx(5.0), "memory-caches: 16 KiB")]
     monkeypatch.setattr(planning, "run_memory", fails)
     with pytest.raises(ToolFailedError, match="clock"):
         run_course(plan, tmp_path / "out")
@@ -132,7 +132,7 @@ def test_places_that_hold_something_else_are_refused(tmp_path: Path) -> None:
 def test_the_method_names_every_sweep_and_what_failed() -> None:
     sweep = load_dataset("001-memory")
     plan = plan_course(None, budget_s=60)
-    section = method_section(plan, CourseResults({"memory": sweep}, {"memory-caches": "no time"}))
+    section = method_section(plan, SuiteResults({"memory": sweep}, {"memory-caches": "no time"}))
     assert section.views[0].table["sweep"].tolist() == ["memory"]
     assert "Failed: memory-caches: no time" in section.notes
     assert "Intel Core i7-7700HQ" in section.notes[0]
