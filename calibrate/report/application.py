@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrate.application.answer import answer_parts
 from calibrate.application.system import System
-from calibrate.report.lines import Line, figure_of, table_of
+from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.points import end_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View, parameter_table
@@ -16,9 +16,9 @@ BANDS = "Shades are {level:g} % bands: what the calibrated stations leave open."
 
 def system_lines(found: System) -> list[Line]:
     """Throughput, response and utilisations over the clients."""
-    x, curves = found.clients, [Line("", "X", "rate", found.clients, *found.throughput())]
-    curves.append(Line("mean", "W", "time", x, *found.response()))
-    curves += [Line(f"p{100 * q:g}", "W", "time", x, *found.percentile(q)) for q in found.percentiles]
+    x, curves = found.clients, [Line("", "X", found.clients, *found.throughput())]
+    curves.append(Line("mean", "W", x, *found.response()))
+    curves += [Line(f"p{100 * q:g}", "W", x, *found.percentile(q)) for q in found.percentiles]
     return [*curves, *_busy(found)]
 
 
@@ -26,7 +26,7 @@ def system_section(found: System) -> Section:
     """Latency against throughput, utilisation over clients, and the table."""
     caption = BANDS.format(level=100 * found.level)
     rate, time = found.throughput(), found.response()
-    figure = figure_of([Line("the application", "W", "time", rate[0], *time)], "throughput (1/s)")
+    figure = figure_of([Line("the application", "W", rate[0], *time)], "throughput (1/s)")
     busy = _busy(found)
     frame = found.to_frame()
     columns = ["clients", "throughput_per_s", "response_time_s", *(f"p{100 * q:g}_s" for q in found.percentiles)]
@@ -39,7 +39,7 @@ def system_section(found: System) -> Section:
             "utilization",
             "How busy each station is",
             f"The share of what each can serve. {caption}",
-            table_of(busy, "clients"),
+            frame[["clients", *(c for c in frame if "utilization_" in str(c))]],
             figure_of(busy, "clients"),
         ),
         View("system", "Over the clients", caption, frame, text=text),
@@ -58,4 +58,4 @@ def _ends_last(column: str) -> str:
 def _busy(found: System) -> list[Line]:
     """The utilisation of each station; the bottleneck first."""
     names = sorted(found.stations, key=lambda name: name != found.bottleneck)
-    return [Line(name, "rho", "share", np.asarray(found.clients), *found.utilization(name)) for name in names]
+    return [Line(name, "rho", np.asarray(found.clients), *found.utilization(name)) for name in names]

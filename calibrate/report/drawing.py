@@ -102,34 +102,16 @@ class Drawing:
         """A line that stands in the legend alone: its shape is no trace."""
         self.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name)
 
-    def add_level(self, y: float, line: Mapping[str, Any]) -> None:
-        """A line across the figure at the height ``y``."""
-        self.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=y, y1=y, yref="y", line=line)
-
     def add_upright(self, x: float, line: Mapping[str, Any]) -> None:
         """A line from bottom to top at ``x``."""
-        self.add_shape(type="line", x0=x, x1=x, xref="x", y0=0, y1=1, yref="y domain", line=line)
+        self._add_upright("line", x, x, line=line)
 
-    def add_shade(
-        self, colour: str, opacity: float, *, x: tuple[float, float] | None = None, y: tuple[float, float] | None = None
-    ) -> None:
-        """A shade from bottom to top between two ``x``, or across between two ``y``."""
-        (x0, x1), (y0, y1) = x or (0, 1), y or (0, 1)
-        self.add_shape(
-            type="rect",
-            x0=x0,
-            x1=x1,
-            xref="x" if x else "x domain",
-            y0=y0,
-            y1=y1,
-            yref="y" if y else "y domain",
-            fillcolor=colour,
-            opacity=opacity,
-            line={"width": 0},
-        )
+    def add_shade(self, low: float, high: float, colour: str, opacity: float) -> None:
+        """A shade from bottom to top between two x."""
+        self._add_upright("rect", low, high, fillcolor=colour, opacity=opacity, line={"width": 0})
 
-    def add_shape(self, **shape: Any) -> None:
-        """A line or an area that is no trace."""
+    def _add_upright(self, kind: str, x0: float, x1: float, **look: Any) -> None:
+        shape = {"type": kind, "x0": x0, "x1": x1, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain", **look}
         self.layout.setdefault("shapes", []).append(shape)
 
     def add_note(self, text: str, **place: Any) -> None:

@@ -50,7 +50,7 @@ def fit_figure(fit: Fit) -> Figure:
     if fit.used:
         at, per_s, seconds = map(np.array, (fit.used, fit.used_throughput_per_s, fit.used_response_s))
         lines.append(rate_line(fit.load_type, "calibrated on", at, per_s, measured=True))
-        lines.append(Line("calibrated on", "W", "time", at, seconds, measured=True))
+        lines.append(Line("calibrated on", "W", at, seconds, measured=True))
     return _figure(curve, fit.load_type, lines).to_plotly()
 
 

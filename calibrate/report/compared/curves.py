@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from calibrate.report.compared.figure_elements import (
     axes_of,
     ends_beyond,
     hover_text,
-    interval_bar,
     knee_name,
     load_figure,
     mark_knee,
@@ -49,12 +48,9 @@ from calibrate.report.drawing import (
 from measure.units import format_percent
 
 _REACH = 1.5
-"""How many times the highest load an open knee may lie and be drawn: the points of one further off would be pressed
-into a corner by what is a guess."""
+"""How many times the highest throughput the knee may have and be within the axes."""
 _COLUMNS, _GAP, _ROW_GAP, _LETTERS = 3, 0.1, 0.14, 16
 """Small panels in a row, what lies between them as shares of the figure, and the letters in a line of a title."""
-_BEYOND = 2.0
-"""How far beyond the band a bound is drawn, as a factor: further on it says nothing, and would flatten the rest."""
 
 
 def latency_against_throughput(comparison: Comparison) -> Drawing:
@@ -86,18 +82,20 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         add_true(figure, x_axis.of(throughput), y_axis.of(response))
     seen = x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s)
     add_observed(figure, comparison, *seen, hover_text(x_axis, y_axis))
-    at_knee, response_there = comparison.at_knee
-    far = comparison.is_open and at_knee > _REACH * points.throughput_per_s.max()
+    knee, (throughput, response) = comparison.knee, np.array(comparison.at_knee)[:, np.newaxis]
+    least, most = knee.throughput_low_per_s, knee.throughput_high_per_s
+    star = x_axis.of(throughput), y_axis.of(response)
+    near = bool(throughput[0] <= _REACH * points.throughput_per_s.max())
+    known = near and least is not None and most is not None
     figure.add_scatter(
-        x=[None] if far else x_axis.of(np.array([at_knee])),
-        y=[None] if far else y_axis.of(np.array([response_there])),
+        x=star[0],
+        y=star[1],
         mode="markers",
         marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
-        name=knee_name(comparison) + (", far beyond these loads" if far else _beyond(comparison)),
-        error_x=None if far else _knee_bar(comparison, x_axis),
+        name=knee_name(comparison) + _beyond(comparison),
+        error_x=interval(star[0], *x_axis.of(np.array([[least], [most]])), color=ORANGE) if known else None,
     )
-    shown = () if far else (x_axis.of(np.array([at_knee])), y_axis.of(np.array([response_there])))
-    every = [np.concatenate(parts) for parts in zip(seen, shown, strict=True)] if shown else seen
+    every = [np.concatenate(parts) for parts in zip(seen, star, strict=True)] if near else seen
     figure.update_xaxes(range=ends_beyond(every[0], log=False))
     figure.update_yaxes(range=ends_beyond(every[1], log=log_y))
     return figure
@@ -147,8 +145,7 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
     add_band(figure, x, axis.of(low), axis.of(high), comparison.fit.level)
     figure.add_scatter(x=x, y=axis.of(estimate), mode="lines", name="predicted", line=solid(BLUE))
     for words, bound in _bounds(comparison, curve.load, what):
-        near = (bound <= _BEYOND * high.max()) & (bound >= low.min() / _BEYOND)
-        figure.add_scatter(x=x, y=axis.of(np.where(near, bound, np.nan)), mode="lines", name=words, line=dashed())
+        figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=words, line=dashed())
     if comparison.true_smooth is not None:
         add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
     add_observed(figure, comparison, scale_of(comparison).at(points.load), axis.of(observed))
@@ -186,15 +183,12 @@ def misses(comparison: Comparison) -> Drawing:
     throughput is given, the response time alone.
     """
     figure = load_figure(comparison, "predicted / observed - 1 (%)", log_y=False)
+    load = scale_of(comparison).at(comparison.points.load)
     noise = comparison.summary().repeat_noise_pct
     if noise is not None:
-        figure.add_shade(GREY, 0.2, y=(-noise, noise))
-        shade = {"symbol": "square", "color": GREY, "opacity": 0.4, "size": 12}
+        ends, floor = np.array([load.min(), load.max()]), np.array([noise, noise])
         name = f"noise floor: repeats differ by ±{format_percent(noise)}"
-        reach = [None, -1.15 * noise, 1.15 * noise]  # the points have no x: the axis reaches beyond the shade
-        figure.add_scatter(x=[None] * 3, y=reach, mode="markers", name=name, marker=shade)
-    figure.add_level(0, {"color": GREY, "width": 1})
-    load = scale_of(comparison).at(comparison.points.load)
+        figure.add_band(ends, -floor, floor, GREY, 0.2, name=name, showlegend=True)
     missed = [("response time", comparison.residual_response_pct, RED, "diamond")]
     if not comparison.is_open:
         missed.insert(0, ("throughput", comparison.residual_throughput_pct, BLUE, "circle"))
@@ -323,11 +317,3 @@ def _bounds(comparison: Comparison, load: Array, what: str) -> list[tuple[str, A
     if what == "throughput":
         return [(f"bound N/{name}", load / least.estimate), ("bound Xmax", np.full_like(load, peak.estimate))]
     return [(f"bound {name}", np.full_like(load, least.estimate)), ("bound N/Xmax", load / peak.estimate)]
-
-
-def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
-    """The knee's interval; none of an open knee that the points leave open, which would dwarf them."""
-    knee = comparison.knee
-    if comparison.is_open and not knee.identified:
-        return None
-    return interval_bar(axis, comparison.at_knee[0], knee.throughput_low_per_s, knee.throughput_high_per_s)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from calibrate.report.drawing import (
     Drawing,
     by_use,
     empty_figure,
-    interval,
     latency_axis,
     load_scale,
     outlined,
@@ -97,7 +95,7 @@ def mark_knee(figure: Drawing, comparison: Comparison) -> None:
     if knee.low is not None and knee.high is not None:
         ends = np.clip([knee.low, knee.high], load.min() / _BEYOND, load.max() * _BEYOND)
         low, high = scale.at(ends)
-        figure.add_shade(ORANGE, 0.2, x=(low, high))
+        figure.add_shade(low, high, ORANGE, 0.2)
     figure.add_upright(float(scale.at(np.array(knee.load))), {"color": ORANGE, "width": 2})
     figure.add_to_legend(knee_name(comparison), {"color": ORANGE, "width": 3})
     ninety = comparison.fit.ninety if comparison.points.load_type.is_closed else None
@@ -117,13 +115,6 @@ def knee_name(comparison: Comparison) -> str:
     """What a legend says of the knee."""
     knee, load = comparison.knee, comparison.points.load_type
     return "knee" if knee.load is None else f"knee, {load.knee_symbol} = {load.estimated_text(knee.load)}"
-
-
-def interval_bar(axis: Axis, value: float, low: float | None, high: float | None) -> dict[str, Any] | None:
-    """An error bar in the unit of ``axis``; None where the interval is not known."""
-    if low is None or high is None:
-        return None
-    return interval(*axis.of(np.array([[value], [low], [high]])), color=ORANGE)
 
 
 def hover_text(x_axis: Axis, y_axis: Axis) -> str:

@@ -41,12 +41,12 @@ def queue_view(found: QueueAtWork) -> View:
     """Throughput and response time simulated, next to the curve and the measured percentiles."""
     comparison, queue, curve = found.comparison, found.queue, found.comparison.smooth
     _, predicted = lines_of(curve, comparison.fit.load_type, series="mean")
-    drawn = [predicted, Line("mean, simulated", "W", "time", queue.load, queue.response_s, measured=True, curve="mean")]
+    drawn = [predicted, Line("mean, simulated", "W", queue.load, queue.response_s, measured=True, curve="mean")]
     for share, simulated, measured in zip(SHARES, queue.percentiles_s, found.measured_s, strict=True):
         name = f"p{100 * share:g}"
-        drawn.append(Line(f"{name}, simulated", "W", "time", queue.load, simulated, curve=name))
+        drawn.append(Line(f"{name}, simulated", "W", queue.load, simulated, curve=name))
         if np.isfinite(measured).any():
-            drawn.append(Line(f"{name}, measured", "W", "time", queue.load, measured, measured=True, curve=name))
+            drawn.append(Line(f"{name}, measured", "W", queue.load, measured, measured=True, curve=name))
     figure = figure_of(drawn, comparison.fit.load_name, log_x=True, log_y=True)
     depth_ticks(figure, queue.load)
     table = queue_table(found)

@@ -49,21 +49,14 @@ def test_a_figure_for_a_notebook_holds_the_same() -> None:
     drawing = empty_figure("x", "y", log_x=True)
     x = np.array([1.0, 8.0, 64.0])
     drawing.add_band(x, x, 2 * x, "#0072B2", name="band")
-    drawing.add_level(3, {"width": 1})
     drawing.add_upright(4, {"width": 1})
-    drawing.add_shade("#0072B2", 0.2, x=(2, 3))
-    drawing.add_shade("#0072B2", 0.2, y=(5, 6))
+    drawing.add_shade(2, 3, "#0072B2", 0.2)
     depth_ticks(drawing, x)
     figure = drawing.to_plotly()
     (band,) = figure.data
     assert list(band.x) == [1, 8, 64, 64, 8, 1]
     assert list(band.y) == [2, 16, 128, 64, 8, 1]
-    assert [(s.x0, s.x1, s.y0, s.y1) for s in figure.layout.shapes] == [
-        (0, 1, 3, 3),
-        (4, 4, 0, 1),
-        (2, 3, 0, 1),
-        (0, 1, 5, 6),
-    ]
+    assert [(s.x0, s.x1, s.y0, s.y1) for s in figure.layout.shapes] == [(4, 4, 0, 1), (2, 3, 0, 1)]
     assert figure.layout.xaxis.ticktext == ("1", "2", "4", "8", "16", "32", "64")
 
 

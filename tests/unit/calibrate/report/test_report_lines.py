@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrate.report.lines import Line, figure_of, table_of
+from calibrate.report.lines import Line, figure_of
 
 X = np.array([1.0, 2.0, 4.0])
-TIME = Line("a", "W", "time", X, 1e-6 * X)
-RATE = Line("a", "X", "rate", X, 1e5 * X, low=0.9e5 * X, high=1.1e5 * X)
-POINTS = Line("b", "X", "rate", X, 1e5 * X, low=0.9e5 * X, high=1.2e5 * X, measured=True, curve="a")
+TIME = Line("a", "W", X, 1e-6 * X)
+RATE = Line("a", "X", X, 1e5 * X, low=0.9e5 * X, high=1.1e5 * X)
+POINTS = Line("b", "X", X, 1e5 * X, low=0.9e5 * X, high=1.2e5 * X, measured=True, curve="a")
 
 
-def test_a_panel_for_each_kind_with_its_unit() -> None:
+def test_a_panel_for_each_quantity_with_its_unit() -> None:
     layout = figure_of([TIME, RATE], "load").layout
     assert layout["yaxis"]["title"]["text"] == "response time W (µs)"
     assert layout["yaxis2"]["title"]["text"] == "throughput X (k/s)"
@@ -29,11 +29,5 @@ def test_measured_and_predicted_points_of_a_curve_have_its_colour() -> None:
 
 
 def test_names_are_escaped() -> None:
-    hostile = Line("<b>x", "W", "time", X, X)
+    hostile = Line("<b>x", "W", X, X)
     assert "<b>" not in str(figure_of([hostile, TIME], "load").to_dict())
-
-
-def test_the_table_holds_what_is_drawn_in_si_units() -> None:
-    table = table_of([TIME, POINTS], "load")
-    assert list(table["load"]) == [1, 2, 4, 1, 2, 4]
-    assert table["high"].isna().tolist() == [True] * 3 + [False] * 3
