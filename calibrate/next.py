@@ -32,7 +32,7 @@ import numpy as np
 
 from calibrate.fitting.fit import Fit, fit, fit_points, needed
 from calibrate.fitting.knee import Knee
-from calibrate.inference.parameters import LEVEL, Array
+from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.models.calibration import model_for
 from calibrate.models.closed import DECLINE_FROM
@@ -131,10 +131,8 @@ def _half_width_text(width: float) -> str:
     return f"±{format_percent(100 * width)}" if width <= MOST_PERCENT else f"a factor of {1 + width:.2g} either way"
 
 
-def advice(points: Points, made: Fit | None = None) -> NextLoad | None:
+def advice(points: Points) -> NextLoad | None:
     """The load to measure next, by all of ``points``: never one of them. None where nothing would tell enough.
-
-    ``made`` is a fit that is at hand: it is taken where it is the usual one, of all the points.
 
     >>> from calibrate.points import points_of
     >>> from measure import load_dataset
@@ -143,11 +141,7 @@ def advice(points: Points, made: Fit | None = None) -> NextLoad | None:
     """
     if len(points) < needed(points):
         return None
-    model = model_for(points, None)
-    usual = (model.name, len(points), LEVEL, points.known_peak_per_s)
-    if made is None or usual != (made.model, len(made.used), made.level, made.known_peak_per_s):
-        made = fit_points(points, model)
-    return next_load(made, measured=points.load.tolist())
+    return next_load(fit_points(points, model_for(points, None)), measured=points.load.tolist())
 
 
 def next_load(
@@ -296,19 +290,11 @@ def recommended(depths: Sequence[float], count: int) -> list[float]:
 
 def to_calibrate_on(points: Points) -> list[float]:
     """The loads of ``points`` to calibrate on where the others are held out: two of few depths, three of many."""
-    if points.load_type.is_closed:
-        return to_begin_with(points.load_kind, points.load.tolist())
     load = points.load
-    inner = load[1:-1]
-    if not len(inner):
-        return sorted({float(load[0]), float(load[-1])})
-    if points.load_type.is_delay:
-        rates = np.log(points.throughput_per_s)
-        middle = inner[np.argmin(np.abs(rates[1:-1] - 0.5 * (rates[0] + rates[-1])))]
-    elif points.load_type.is_bandwidth:
-        middle = inner[np.argmin(np.abs(inner - MIDDLE * load[-1]))]
-    else:
-        middle = inner[np.argmin(np.abs(inner - 0.5 * (load[0] + load[-1])))]
+    if not points.load_type.is_delay or len(load) < 3:
+        return to_begin_with(points.load_kind, load.tolist())
+    rates = np.log(points.throughput_per_s)
+    middle = load[1:-1][np.argmin(np.abs(rates[1:-1] - 0.5 * (rates[0] + rates[-1])))]
     return sorted({float(load[0]), float(middle), float(load[-1])})
 
 
@@ -320,7 +306,8 @@ def to_begin_with(kind: LoadKind, loads: Sequence[float]) -> list[float]:
     """
     if LOADS[kind].is_closed:
         return recommended(loads, 2 if len(loads) < ENOUGH else 3)
-    wanted = LOADS[kind].default_points or (min(loads), 0.5 * (min(loads) + max(loads)), max(loads))
+    middle = MIDDLE * max(loads) if LOADS[kind].is_bandwidth else 0.5 * (min(loads) + max(loads))
+    wanted = LOADS[kind].default_points or (min(loads), middle, max(loads))
     found = sorted({float(min(loads, key=lambda n, at=at: (abs(n - at), n))) for at in wanted})  # type: ignore[misc]
     if len(found) < len(wanted) <= len(loads):  # two of them are nearest to one: the ends and the middle
         ordered = sorted(float(n) for n in loads)

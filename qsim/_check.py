@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from qsim._types import IntArray
 from qsim.errors import InvalidParameterError
 
 MOST = 2**53
@@ -95,21 +94,6 @@ def non_negatives(name: str, values: object) -> tuple[float, ...]:
 def counts(name: str, values: object, minimum: int = 1) -> list[int]:
     """A list of whole numbers, each from ``minimum`` on."""
     return [count(f"{name}[{i}]", n, minimum) for i, n in enumerate(sequence(name, values))]
-
-
-def counts_upto(name: str, values: object) -> IntArray:
-    """Whole numbers, shape (m,): those of a list, or 1, 2, ..., N for one number N."""
-    if isinstance(values, str) or np.ndim(values) == 0:  # type: ignore[arg-type]
-        return np.arange(1, count(name, values) + 1)
-    wanted = counts(name, np.asarray(values).tolist())
-    if not wanted:
-        raise InvalidParameterError(name, "must not be empty", "give those wanted, or the largest one")
-    return np.asarray(wanted)
-
-
-def each_count(name: str, value: object) -> IntArray:
-    """Whole numbers from 1 on: shape (1,) for one number, (m,) for a list of m."""
-    return np.array(counts(name, np.asarray(value).tolist()) if np.ndim(value) else [count(name, value)])  # type: ignore[arg-type]
 
 
 def speeds(values: object) -> tuple[float, ...]:

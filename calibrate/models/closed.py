@@ -116,17 +116,9 @@ class ClosedModel(CurveModel):
         throughput = self.throughput(values, loads)
         return throughput, loads / throughput
 
+    @abstractmethod
     def throughput(self, values: Array, loads: Array) -> Array:
         """X (n, m) at ``loads`` (m,)."""
-        return self._at(values, loads[None, :])
-
-    def at_own(self, values: Array, loads: Array) -> Array:
-        """X (n,) of each row at a load (n,) of its own."""
-        return np.asarray(self._at(values, loads[:, None])[:, 0])
-
-    @abstractmethod
-    def _at(self, values: Array, loads: Array) -> Array:
-        """X (n, m) at loads (1, m), or (n, m) of each row's own."""
 
     def peak(self, values: Array) -> Array:
         """The highest throughput (n,) at any depth."""
@@ -141,7 +133,7 @@ class ClosedModel(CurveModel):
 
     def knee(self, values: Array) -> KneePoint:
         load = self.knee_load(values)
-        at_knee = self.at_own(values, load)
+        at_knee = self.throughput(values, load).diagonal()
         return KneePoint(load, at_knee, load / at_knee)
 
     def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
@@ -184,7 +176,7 @@ class PNorm(ClosedModel):
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         return {**super().report(values), "p": ("", np.minimum(values[:, 2], MOST_SHARPNESS))}
 
-    def _at(self, values: Array, loads: Array) -> Array:
+    def throughput(self, values: Array, loads: Array) -> Array:
         crossing, peak, p = (values[:, i, None] for i in range(3))
         return np.asarray(peak * np.exp(log_p_norm(self._below(values, loads, crossing), p)))
 
@@ -264,7 +256,7 @@ class AsymptoticBounds(ClosedModel):
     name = "asymptotic bounds"
     assumption = "no request ever waits before the peak is reached"
 
-    def _at(self, values: Array, loads: Array) -> Array:
+    def throughput(self, values: Array, loads: Array) -> Array:
         crossing, peak = values[:, 0, None], values[:, 1, None]
         return np.asarray(peak * np.minimum(loads / crossing, 1.0))
 
@@ -304,7 +296,7 @@ class Declining(OnsetPNorm):
         most = np.logaddexp(0.0, np.log(2.0) + 0.5 * p * np.log(crossing / falls))
         return np.asarray(limit * np.exp(-most / p))
 
-    def _at(self, values: Array, loads: Array) -> Array:
+    def throughput(self, values: Array, loads: Array) -> Array:
         limit, p, falls = (values[:, i, None] for i in (1, 2, 4))
         rises = -p * self._below(values, loads, values[:, 0, None])
         return np.asarray(limit * np.exp(-np.logaddexp(np.logaddexp(0.0, rises), p * np.log(loads / falls)) / p))
@@ -331,13 +323,17 @@ class ScalabilityLaw(ClosedModel):
         }
 
     def peak(self, values: Array) -> Array:
-        _, contention, coherency = values.T
+        alone, contention, coherency = values.T
         best = np.sqrt(np.maximum(1 - contention, 1e-9) / np.maximum(coherency, 1e-18)).clip(min=1.0)
-        return self.at_own(values, best)
+        return _scalable(alone, contention, coherency, best)
 
-    def _at(self, values: Array, loads: Array) -> Array:
+    def throughput(self, values: Array, loads: Array) -> Array:
         alone, contention, coherency = (values[:, i, None] for i in range(3))
-        return np.asarray(alone * (loads / (1 + (contention + coherency * loads) * (loads - 1))))
+        return _scalable(alone, contention, coherency, loads)
+
+
+def _scalable(alone: Array, contention: Array, coherency: Array, loads: Array) -> Array:
+    return np.asarray(alone * (loads / (1 + (contention + coherency * loads) * (loads - 1))))
 
 
 def shows_decline(loads: Array, throughput: Array) -> bool:

@@ -50,16 +50,7 @@ class ServersAndDelay(ClosedModel):
         own = {"R1": ("s", self.lone(values)), "Xmax": ("1/s", self.peak(values)), "N*": ("", self.knee_load(values))}
         return {**own, "c": ("", values[:, 0]), "S": ("s", values[:, 1]), "Z": ("s", values[:, 2])}
 
-    def _at(self, values: Array, loads: Array) -> Array:
-        if len(loads) == 1:
-            return self._table(values, loads[0])
-        # Loads of each row's own: interpolated between some that reach from the least to the greatest.
-        at = np.unique(np.geomspace(loads.min(), loads.max() * (1 + 1e-9), 48))
-        rows = zip(loads[:, 0], np.log(self._table(values, at)), strict=True)
-        return np.exp([[np.interp(np.log(n), np.log(at), curve)] for n, curve in rows])
-
-    def _table(self, values: Array, loads: Array) -> Array:
-        """X (n, m) at ``loads`` (m,), the same for all rows."""
+    def throughput(self, values: Array, loads: Array) -> Array:
         found = np.empty((len(values), len(loads)))
         crossing = values[:, 0] * (1 + values[:, 2] / values[:, 1])
         for kind in KINDS:
@@ -105,9 +96,9 @@ class Copies(ClosedModel):
     def parameters(self, loads: Array, throughput: Array, response: Array) -> Sequence[Parameter]:  # type: ignore[override]
         return self.base.parameters(loads, throughput, response)
 
-    def _at(self, values: Array, loads: Array) -> Array:
+    def throughput(self, values: Array, loads: Array) -> Array:
         each = loads / self.factor
-        return np.asarray(self.factor * self.base._at(values, np.maximum(each, 1.0)) * np.minimum(each, 1.0))
+        return np.asarray(self.factor * self.base.throughput(values, np.maximum(each, 1.0)) * np.minimum(each, 1.0))
 
     def peak(self, values: Array) -> Array:
         return self.factor * self.base.peak(values)

@@ -28,7 +28,7 @@ from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.fitting.knee import Knee
-    from calibrate.inference.parameters import Array, Mask
+    from calibrate.inference.parameters import Array
     from calibrate.next import NextLoad
     from calibrate.points import Points
     from calibrate.prediction.comparison import Comparison
@@ -153,16 +153,6 @@ def _residuals(comparison: Comparison, which: str) -> Array:
     return comparison.residual_throughput_pct if which == "throughput" else comparison.residual_response_pct
 
 
-def inside_band(comparison: Comparison) -> Mask:
-    """Whether what was measured lies inside its band (m,): the response time where the throughput is given."""
-    p, points = comparison.predicted, comparison.points
-    if comparison.is_open:
-        r = points.response_time_s
-        return np.asarray((p.response_time_low_s <= r) & (r <= p.response_time_high_s))
-    x = points.throughput_per_s
-    return np.asarray((p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s))
-
-
 def _widths(comparison: Comparison) -> Array:
     """The ratio of the ends of the band at every point (m,)."""
     p = comparison.predicted
@@ -176,7 +166,7 @@ def _sure(done: Sequence[Comparison]) -> str:
     if doubtful:
         which = "" if doubtful == len(done) else f" of {doubtful} of {len(done)} curves"
         doubt = f"Doubtful: the data{which} contradict themselves. "
-    inside = np.concatenate([inside_band(c)[c.held_out] for c in done])
+    inside = np.concatenate([c.inside[c.held_out] for c in done])
     if not len(inside):
         return f"{doubt}No point is held out, so nothing checks the prediction"
     level = f"{100 * done[0].predicted.level:g} %"
@@ -251,7 +241,7 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
     for c in done:
         s = c.summary()
         x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
-        inside = inside_band(c)[c.held_out]
+        inside = c.inside[c.held_out]
         missed = [] if x is None or r is None else [_short_mean(v) for v in ((r,) if c.is_open else (x, r))]
         rows.append(
             (
@@ -272,7 +262,7 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
 def points_rows(comparison: Comparison, shown: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Header and rows of what was measured and predicted, with bands, at the points ``shown``."""
     points, p = comparison.points, comparison.predicted
-    show, inside = points.load_type.throughput_figure, inside_band(comparison)
+    show, inside = points.load_type.throughput_figure, comparison.inside
     rows = []
     for i in shown:
         remark = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
 from calibrate.next import NextLoad, advice, loads_to_calibrate_on
-from calibrate.points import Points, mape, points_of, residuals_pct
+from calibrate.points import Points, points_of, residuals_pct
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
@@ -69,34 +69,6 @@ class Summary:
             return f"no point held out{noise}"
         inside = f"{self.inside_band_pct:.0f} % inside their {100 * self.band_level:g} % bands"
         return f"{counted(self.held_out_points, 'point')} held out: {', '.join(missed)} (medians); {inside}{noise}"
-
-
-def summary_of(points: Points, predicted: Prediction, held_out: Mask) -> Summary:
-    """The errors of ``predicted`` at the loads of ``points``, held out (m,) and in sample."""
-    x, r, used = points.throughput_per_s, points.response_time_s, ~held_out
-    inside = (predicted.throughput_low_per_s <= x) & (x <= predicted.throughput_high_per_s)
-    if points.load_type.is_throughput:
-        inside = (predicted.response_time_low_s <= r) & (r <= predicted.response_time_high_s)
-
-    def error(which: Mask, expected: Array, observed: Array) -> float | None:
-        return mape(expected[which], observed[which]) if which.any() else None
-
-    def median(expected: Array, observed: Array) -> float | None:
-        misses = np.abs(residuals_pct(expected, observed))[held_out]
-        return float(np.median(misses)) if held_out.any() else None
-
-    return Summary(
-        held_out_points=int(held_out.sum()),
-        held_out_mape_throughput_pct=error(held_out, predicted.throughput_per_s, x),
-        held_out_mape_response_pct=error(held_out, predicted.response_time_s, r),
-        held_out_mdape_throughput_pct=median(predicted.throughput_per_s, x),
-        held_out_mdape_response_pct=median(predicted.response_time_s, r),
-        in_sample_mape_throughput_pct=error(used, predicted.throughput_per_s, x),
-        in_sample_mape_response_pct=error(used, predicted.response_time_s, r),
-        inside_band_pct=float(100 * inside[held_out].mean()) if held_out.any() else None,
-        band_level=predicted.level,
-        repeat_noise_pct=points.repeat_noise_pct(),
-    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,9 +180,34 @@ class Comparison(Result):
         """100 (predicted / observed - 1), (m,)."""
         return residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
 
+    @cached_property
+    def inside(self) -> Mask:
+        """Whether what was measured lies inside its band (m,): the response time where the throughput is given."""
+        p, x, r = self.predicted, self.points.throughput_per_s, self.points.response_time_s
+        if self.is_open:
+            return np.asarray((p.response_time_low_s <= r) & (r <= p.response_time_high_s))
+        return np.asarray((p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s))
+
     def summary(self) -> Summary:
         """The errors, held out and in sample, and the noise of repeats."""
-        return summary_of(self.points, self.predicted, self.held_out)
+        held, used = self.held_out, ~self.held_out
+        x, r = np.abs(self.residual_throughput_pct), np.abs(self.residual_response_pct)
+
+        def of(values: Array, which: Mask, average: Callable[[Array], Any] = np.mean) -> float | None:
+            return float(average(values[which])) if which.any() else None
+
+        return Summary(
+            held_out_points=int(held.sum()),
+            held_out_mape_throughput_pct=of(x, held),
+            held_out_mape_response_pct=of(r, held),
+            held_out_mdape_throughput_pct=of(x, held, np.median),
+            held_out_mdape_response_pct=of(r, held, np.median),
+            in_sample_mape_throughput_pct=of(x, used),
+            in_sample_mape_response_pct=of(r, used),
+            inside_band_pct=of(np.where(self.inside, 100.0, 0.0), held),
+            band_level=self.predicted.level,
+            repeat_noise_pct=self.points.repeat_noise_pct(),
+        )
 
     @cached_property
     def baselines(self) -> tuple[BaselineError, ...]:

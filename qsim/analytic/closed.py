@@ -44,12 +44,9 @@ Fundamentals of Queueing Theory, section 2.7.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
-from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.birth_death import FirstComeTimes, TabulatedStates, require_few_states, weights
@@ -105,68 +102,39 @@ def solve(queue: ClosedQueue) -> Metrics:
 
 
 def one_queue_throughputs(
-    populations: int | Sequence[int] | IntArray,
-    think_times: FloatArray,
-    service_time: float,
-    servers: int | IntArray = 1,
+    populations: IntArray, think_times: FloatArray, service_time: float, servers: IntArray
 ) -> FloatArray:
-    """X (k, m) of M/M/c//N at m populations, for k think times at once.
+    """X (k, m) of M/M/c//N at m populations, for k think times and numbers of servers at once.
 
-    ``servers`` is one number, or one for each think time (k,).
-
-    >>> one_queue_throughputs([1, 64], np.array([1e-6]), 80e-6, 32).round().tolist()
+    >>> one_queue_throughputs(np.array([1, 64]), np.array([1e-6]), 80e-6, np.array([32])).round().tolist()
     [[12346.0, 400000.0]]
     """
-    return _throughputs(_one_queue_waits, populations, think_times, service_time, servers)
-
-
-def own_queues_throughputs(
-    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int | IntArray
-) -> FloatArray:
-    """X (k, m) as in :func:`one_queue_throughputs`, for servers with a queue each, picked at random."""
-    return _throughputs(_own_queues_waits, populations, think_times, service_time, servers)
-
-
-Waits: TypeAlias = Callable[[IntArray, FloatArray, float, IntArray], dict[int, FloatArray]]
-
-
-def _throughputs(
-    waits: Waits,
-    populations: int | Sequence[int] | IntArray,
-    think_times: FloatArray,
-    service_time: float,
-    servers: int | IntArray,
-) -> FloatArray:
-    wanted, S = _check.counts_upto("populations", populations), _check.positive("service_time", service_time)
-    Z = np.asarray(think_times, dtype=float)
-    c = np.broadcast_to(_check.each_count("servers", servers), Z.shape)
-    found = waits(wanted, Z, S, c)
-    return np.column_stack([np.minimum(n / (Z + S + found[n]), c / S) for n in wanted.tolist()])
-
-
-def _one_queue_waits(wanted: IntArray, Z: FloatArray, S: float, c: IntArray) -> dict[int, FloatArray]:
-    """Wq (k,) by population, by the recursion of the module's docstring."""
-    N, p = int(wanted.max()), S / (Z + S)
+    N, Z, S, c = int(populations.max()), think_times, service_time, servers
+    p = S / (Z + S)
     at_edge = _binomial_pmfs(c - 1, N, Z, S)  # P(B(m) = c - 1), m = 0..N-1
     beyond = np.column_stack([np.zeros(len(Z)), p[:, None] * np.cumsum(at_edge, axis=1)[:, :-1]])  # P(B(m) >= c)
     delta = np.ascontiguousarray((p[:, None] * np.cumsum(beyond, axis=1) / c[:, None]).T)  # at populations 1..N
-    kept, gamma = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
+    waits, gamma = dict.fromkeys(populations.tolist(), np.empty(0)), np.zeros(len(Z))
     for n in range(1, N + 1):
         growth, d = p * n / c, delta[n - 1]
-        if n in kept:
-            kept[n] = (Z + S) * (np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma))
+        if n in waits:
+            waits[n] = (Z + S) * (np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma))
         gamma = np.minimum(gamma * growth + d, 1e300)
-    return kept
+    return np.column_stack([np.minimum(n / (Z + S + waits[n]), c / S) for n in populations.tolist()])
 
 
-def _own_queues_waits(wanted: IntArray, Z: FloatArray, S: float, k: IntArray) -> dict[int, FloatArray]:
-    kept, present = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
-    for n in range(1, int(wanted.max()) + 1):
-        waiting = S * (present / k)
-        present = n * ((S + waiting) / (Z + S + waiting))
-        if n in kept:
-            kept[n] = waiting
-    return kept
+def own_queues_throughputs(
+    populations: IntArray, think_times: FloatArray, service_time: float, servers: IntArray
+) -> FloatArray:
+    """The same for servers with a queue each, picked at random."""
+    Z, S, present = think_times, service_time, np.zeros(len(think_times))
+    found = dict.fromkeys(populations.tolist(), np.empty(0))
+    for n in range(1, int(populations.max()) + 1):
+        response = S + S * (present / servers)
+        present = n * (response / (Z + response))
+        if n in found:
+            found[n] = np.minimum(n / (Z + response), servers / S)
+    return np.column_stack([found[n] for n in populations.tolist()])
 
 
 def _binomial_pmfs(k: IntArray, N: int, Z: FloatArray, S: float) -> FloatArray:

@@ -102,7 +102,7 @@ def test_the_closed_solver_is_never_impossible(N: int, ratio: float, S: float, c
     never_impossible(r, N, Z, S, c)
     assert math.fsum(r.p(n) for n in range(N + 1)) == pytest.approx(1.0, rel=ROUNDING)
     # Two ways to the same number: birth-death in logarithms, and the recursion over populations.
-    (at_n,) = one_queue_throughputs([N], np.array([Z]), S, c)[0]
+    (at_n,) = one_queue_throughputs(np.array([N]), np.array([Z]), S, np.array([c]))[0]
     assert at_n == pytest.approx(r.throughput, rel=ROUNDING)
 
 
@@ -119,7 +119,7 @@ def test_random_routing_is_never_impossible_nor_better_than_a_shared_queue(N: in
 def test_curves_rise_with_the_population(N: int, exponent: float, c: int) -> None:
     Z = 10.0**exponent
     for throughputs in (one_queue_throughputs, own_queues_throughputs):
-        X = throughputs(N, np.array([Z]), 1.0, c)[0]
+        X = throughputs(np.arange(1, N + 1), np.array([Z]), 1.0, np.array([c]))[0]
         response = np.arange(1, N + 1) / X - Z
         assert np.all(np.diff(X) >= -ROUNDING * X[1:])
         assert np.all(np.diff(response) >= -ROUNDING * (response[1:] + Z))

@@ -141,7 +141,7 @@ def last_lines(made: CalibratedCurves, more: str) -> list[str]:
 def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
     from calibrate.next import advice
 
-    return None if sweep is None else advice(calibrate.points_of(sweep, fit.series), fit)
+    return None if sweep is None else advice(calibrate.points_of(sweep, fit.series))
 
 
 def fit_document(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = None) -> dict[str, Any]:

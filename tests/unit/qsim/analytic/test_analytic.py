@@ -48,7 +48,7 @@ def test_repairman_against_exact_arithmetic(N: int, c: int, ratio: str) -> None:
     assert r.throughput == pytest.approx(float(X), rel=1e-11)
     assert r.Wq == pytest.approx(float(Wq), rel=1e-9)
     assert [r.p(n) for n in range(N + 2)] == pytest.approx([*map(float, p), 0.0], rel=1e-9)
-    (at_n,) = one_queue_throughputs([N], np.array([float(Z)]), 1.0, c)[0]
+    (at_n,) = one_queue_throughputs(np.array([N]), np.array([float(Z)]), 1.0, np.array([c]))[0]
     assert at_n == pytest.approx(float(X), rel=1e-11)
 
 
