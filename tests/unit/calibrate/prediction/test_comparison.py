@@ -151,7 +151,7 @@ def test_next_names_no_other_knee_than_the_one_that_is_printed() -> None:
     sweep = load_dataset("003-ssd-read").select("4 KiB read")
     assert "the start of queueing" not in repr(compare(sweep))  # whose fit is not the one to all points
     every = fit(sweep)
-    wanted = advice(points_of(sweep), every)
+    wanted = advice(points_of(sweep))
     assert wanted is not None
     ends = f"not {every.knee.low:.2g} to {every.knee.high:.2g}"
     assert ends in wanted.gain(every.knee)
