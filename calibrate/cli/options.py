@@ -3,7 +3,7 @@
 Options that go together in several commands are one value (:class:`OptionGroup`), as where to write the page of a
 result. Which options exclude each other, and which need another, is declared above the command and checked once.
 
->>> @exclusive("--quick", "--budget", because="one follows from the other")
+>>> @conflicts("--quick", "--budget", because="one follows from the other")
 ... def measure(): ...
 """
 
@@ -114,16 +114,6 @@ Rule = tuple[Callable[[AbstractSet[str]], str], str]
 """What is wrong with the options that were given ("" where nothing is), and why that is wrong."""
 
 _RULES = "__option_rules__"
-
-
-def exclusive(*options: str, because: str = "") -> Callable[[Run], Run]:
-    """Declare that at most one of ``options`` may be given."""
-
-    def broken(given: AbstractSet[str]) -> str:
-        present = [name for name in options if name in given]
-        return f"{' and '.join(present)} exclude each other" if len(present) > 1 else ""
-
-    return _declared((broken, because))
 
 
 def conflicts(option: str, *others: str, because: str = "") -> Callable[[Run], Run]:

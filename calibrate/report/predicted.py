@@ -62,7 +62,7 @@ def _points(fits: Mapping[str, Fit], loads: Sequence[float]) -> View:
     if first.load_type.is_memory:
         for end in ("", "_low", "_high"):
             read[f"bandwidth{end}_bytes_per_s"] = CACHE_LINE_BYTES * read.pop(f"throughput{end}_per_s")
-    text = shown(read, {"load": first.load_name, "response_time_s": "response time"})
+    text = shown(read, {"load": first.load_name})
     return View("predicted-points", "Predicted", f"With {100 * first.level:g} % bands.", table, text=text)
 
 

@@ -263,7 +263,7 @@ def comparison_document(done: Sequence[Comparison], refused: Mapping[str, str]) 
     for comparison in done:
         part = comparison.to_dict()
         parts.append({"name": part.pop("series"), **part})
-    return {**parts[0], "series": parts, "refused": dict(refused), "report": None}
+    return {**parts[0], "series": parts, "refused": dict(refused)}
 
 
 @dataclass(frozen=True)

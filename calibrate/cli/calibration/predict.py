@@ -19,7 +19,7 @@ from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
-from calibrate.cli.options import Page, conflicts, exclusive, option, requires
+from calibrate.cli.options import Page, conflicts, option, requires
 from measure.text_files import read_head
 from measure.units import format_duration
 
@@ -60,7 +60,7 @@ class PredictedCurve:
 
 
 @conflicts("--idle-latency", "FIT|DATA", "--dataset", because=MEASURED)
-@exclusive("--idle-latency", "--series", because="a data sheet has one curve")
+@conflicts("--idle-latency", "--series", because="a data sheet has one curve")
 @requires("--use", "FIT|DATA", "--dataset")
 @requires("--columns", "FIT|DATA")
 @requires("--idle-latency", "--peak-iops", because=SHEET)

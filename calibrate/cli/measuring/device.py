@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.measuring.run import PlanOrRun, one_of, planned, ramp_of
-from calibrate.cli.options import ArrivalRates, exclusive, option
+from calibrate.cli.options import ArrivalRates, conflicts, option
 from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 
@@ -25,10 +25,12 @@ qsim measure device --service exponential:2ms --utilizations .3,.5,.7 --runtime 
 qsim measure device --servers 4 --service lognormal:2ms:scv=2 --queues per-server --depths 1..32 --out dies
 """
 
+ONE = "a sweep varies one of them"
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32))
 
 
-@exclusive("--depths", "--arrival-rates", "--utilizations", because="a sweep varies one of them")
+@conflicts("--depths", "--arrival-rates", "--utilizations", because=ONE)
+@conflicts("--arrival-rates", "--utilizations", because=ONE)
 def measure_device(
     *,
     servers: int = option("C", parsing.whole, "Servers.", default=1, shown=True),

@@ -10,7 +10,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, one_of, planned, ramp_of
-from calibrate.cli.options import ArrivalRates, OptionGroup, exclusive, option
+from calibrate.cli.options import ArrivalRates, OptionGroup, conflicts, option
 from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Requests(OptionGroup):
         )
 
 
-@exclusive("--depths", "--arrival-rates", because="a sweep varies one of them")
+@conflicts("--depths", "--arrival-rates", because="a sweep varies one of them")
 def measure_fio(
     *,
     target: Target,

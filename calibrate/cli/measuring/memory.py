@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.measuring.run import PlanOrRun, planned
-from calibrate.cli.options import conflicts, exclusive, option
+from calibrate.cli.options import conflicts, option
 from measure.memory.traffic import parse_traffics
 from measure.units import CACHE_LINE_BYTES, counted, format_duration
 
@@ -34,7 +34,7 @@ def _traffics(text: str) -> parsing.Words:
 OVER_DELAYS = "it goes with a sweep over delays"
 
 
-@exclusive("--buffers", "--delays", because="a sweep varies one of them")
+@conflicts("--buffers", "--delays", because="a sweep varies one of them")
 @conflicts("--buffers", "--buffer", "--strides", because=OVER_DELAYS)
 def measure_memory(
     *,

@@ -13,7 +13,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import drawn, section_text
-from calibrate.cli.options import exclusive, flag, option, page_in
+from calibrate.cli.options import conflicts, flag, option, page_in
 from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.runs import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
@@ -44,7 +44,7 @@ qsim measure suite course /mnt/drive --quick --plan
 """
 
 
-@exclusive("--quick", "--budget")
+@conflicts("--quick", "--budget")
 def measure_suite(
     *,
     name: Annotated[

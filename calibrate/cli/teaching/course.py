@@ -11,7 +11,7 @@ from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.console import Result, warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, failing_parts, keeping, minutes, planned_sweeps, target
-from calibrate.cli.options import DryRun, Page, exclusive, flag, option, page_in
+from calibrate.cli.options import DryRun, Page, conflicts, flag, option, page_in
 from calibrate.cli.progress import Bar
 from measure.units import counted
 
@@ -35,7 +35,7 @@ qsim course --disk /mnt/drive --out course --budget 10min
 MODELLING = "a minute or two for the models"
 
 
-@exclusive("--quick", "--budget")
+@conflicts("--quick", "--budget")
 def course(
     *,
     out: Path | None = option("FOLDER", parsing.path, "Directory of the points and report.html."),

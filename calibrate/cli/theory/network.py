@@ -13,7 +13,7 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import Page, conflicts, exclusive, flag, option, requires
+from calibrate.cli.options import Page, conflicts, flag, option, requires
 from calibrate.cli.theory.metrics_text import solved
 from calibrate.cli.theory.network_file import read_network
 from calibrate.cli.theory.queue_models import Explain
@@ -42,7 +42,7 @@ qsim network drive.toml --simulate --customers 1e6 --seed 1
 @requires("--slo", "--clients")
 @requires("--report", "--clients")
 @conflicts("--clients", "--explain", because="they are about one number of customers")
-@exclusive("--simulate", "--explain", because="a simulation has no derivation")
+@conflicts("--simulate", "--explain", because="a simulation has no derivation")
 def network(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A network in TOML or JSON.")],

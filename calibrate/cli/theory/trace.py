@@ -11,7 +11,7 @@ import qsim
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, described_table, table
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import conflicts, exclusive, flag, option, requires
+from calibrate.cli.options import conflicts, flag, option, requires
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import value_text
 from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of
@@ -66,8 +66,7 @@ def times_in_order(text: str) -> TypedTimes:
 
 @requires("--gaps", "--times", because="each customer has a gap and a service time")
 @requires("--times", "--gaps", because="each customer has a gap and a service time")
-@conflicts("--gaps", "--customers", "--seed", "--arrival-rate", because=GIVEN)
-@exclusive("--gaps", "--service-rate", "--service", because=GIVEN)
+@conflicts("--gaps", "--customers", "--seed", "--arrival-rate", "--service-rate", "--service", because=GIVEN)
 def trace(
     model: ModelName,
     options: FollowedOptions,

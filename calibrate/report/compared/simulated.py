@@ -56,12 +56,8 @@ def queue_view(found: QueueAtWork) -> View:
         _CAPTION.format(customers=CUSTOMERS, law=queue.law),
         table,
         figure,
-        shown(table, {str(c): _heading(str(c), comparison.fit.load_name) for c in table}),
+        shown(table, {"load": comparison.fit.load_name}),
     )
-
-
-def _heading(column: str, load: str) -> str:
-    return load if column == "load" else column.removesuffix("_per_s").removesuffix("_s").replace("_", " ")
 
 
 def add_simulated(figure: Drawing, found: QueueAtWork) -> None:

@@ -25,7 +25,7 @@ _AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
 _MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
 _STRIDE = re.compile(r"\bstride (\d+ (?:[KMG]i)?B)")
-_UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
+UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _mean(group: pd.DataFrame) -> dict[str, object]:
 
 def end_of(column: str, end: str) -> str:
     """The column with an end of an interval: ``latency_s``, ``low`` gives ``latency_low_s``; ``knee`` ``knee_low``."""
-    return _UNIT.sub(rf"_{end}_\1", column) if _UNIT.search(column) else f"{column}_{end}"
+    return UNIT.sub(rf"_{end}_\1", column) if UNIT.search(column) else f"{column}_{end}"
 
 
 def _named(table: pd.DataFrame) -> pd.DataFrame:

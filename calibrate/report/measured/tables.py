@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
+from calibrate.report.measured.points import PERCENTILES, UNIT, MeasuredData, end_of
 from calibrate.report.view import FormattedTable
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
@@ -43,14 +43,16 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
 def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
     """``table`` as text. Columns that are empty are left out, ``x_low`` and ``x_high`` go into the cell of ``x``.
 
-    ``names`` are headings besides those of NAMES; a column without either keeps its own name in words.
+    ``names`` are headings besides those of NAMES; a column without either keeps its own name in words, without unit.
     """
     ends = {end_of(c, e) for c in map(str, table.columns) for e in ("low", "high")}
     columns = [c for c in map(str, table.columns) if c not in ends and (table[c].notna() & (table[c] != "")).any()]
     headings = {**NAMES, **(names or {})}
     rows = [tuple(_cell(row, c) for c in columns) for row in table.to_dict("records")]
     words = tuple(not pd.api.types.is_numeric_dtype(table[c]) for c in columns)
-    return FormattedTable(tuple(headings.get(c, c.replace("_", " ")) for c in columns), tuple(rows), words)
+    return FormattedTable(
+        tuple(headings.get(c, UNIT.sub("", c).replace("_", " ")) for c in columns), tuple(rows), words
+    )
 
 
 def quantity_text(column: str, value: float) -> str:
