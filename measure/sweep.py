@@ -409,14 +409,14 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
         raise DataError(f"{name}: loads in {' and in '.join(sorted(load_units))} cannot be one sweep; load one of them")
     tables, findings = [], []
     details: dict[str, Any] = {label or s.name: dict(s.provenance.details) for label, s in labelled}
-    buffers: dict[str, float] = {}
+    by_curve: dict[str, dict[str, Any]] = {}
     for label, sweep in labelled:
         prefix = f"{label}: " if label else ""
         tables.append(sweep.points.assign(series=prefix + sweep.points["series"]))
-        given = sweep.provenance.details.get("buffer_bytes")
-        if isinstance(given, int | float):
-            given = dict.fromkeys(sweep.series, given)
-        buffers.update({prefix + series: float(size) for series, size in (given or {}).items()})
+        for key in ("buffer_bytes", "listed"):
+            given = sweep.provenance.details.get(key) or {}
+            given = given if isinstance(given, Mapping) else dict.fromkeys(sweep.series, given)
+            by_curve.setdefault(key, {}).update({prefix + series: value for series, value in given.items()})
         findings += [replace(f, series=prefix + f.series) if f.series else f for f in sweep.findings]
     first = labelled[0][1]
     provenances = [s.provenance for _, s in labelled]
@@ -431,8 +431,7 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
         source=name,
         details=details,
     )
-    if buffers:
-        details["buffer_bytes"] = buffers
+    details.update({key: values for key, values in by_curve.items() if values})
     raw = tuple(r for _, s in labelled for r in s.raw)
     with_rows = [t.dropna(axis="columns", how="all") for t in tables]
     return Sweep(

@@ -6,11 +6,13 @@ table is one delay: the chaser's mean latency in ns and the total bandwidth in d
 
 ``mlc_sweep(texts)`` is a pure function of text. It finds every loaded-latency table, also in a whole terminal
 session (prompts, indentation, CRLF, several runs, a full run with matrices around the table, a run cut in the middle
-of a row), and makes one curve of each. One request is one cache line of 64 bytes.
+of a row), and makes one curve of each. One request is one cache line of 64 bytes. Of what a full run prints around the
+table, the idle latency and the peak bandwidth of reads are read too: the audit compares the curve with them.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +36,11 @@ _VERSION = re.compile(r"Memory Latency Checker\s*-\s*v(\S+)")
 _COMMAND = re.compile(r"^\s*Command line parameters:\s*(.*?)\s*$")
 _TRAFFIC = re.compile(r"^\s*Using\s+(.*?)\s+traffic type\s*$", re.IGNORECASE)
 _BUFFER = re.compile(r"^\s*Using buffer size of\s+(\d+(?:\.\d+)?)\s*(K|M|G)i?B", re.IGNORECASE)
+_SECTION = re.compile(r"^\s*Measuring\s+(.*?)(?:\s*\(in ns\))?[\s.]*$")
+_IDLE_MATRIX = "idle latencies"
+_MATRIX_ROW = re.compile(r"^\s*\d{1,4}(?:\s+-)*\s+\d{1,9}\.\d+(?:\s+(?:\d{1,9}\.\d+|-))*\s*$")
+_CLOCKS = re.compile(r"Each iteration took\s+[\d.]+\s.{0,40}\(\s*(\d{1,9}(?:\.\d+)?)\s*ns\s*\)")
+_ALL_READS = re.compile(r"^\s*ALL Reads\s*:\s*(\d{1,9}(?:\.\d+)?)\s*$")
 _LONGEST_LINE = 400
 _PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -63,8 +70,36 @@ class _Run:
     command: str = ""
     traffic: str = ""
     buffer_bytes: float | None = None
+    listed: Mapping[str, float] = field(default_factory=dict)
     rows: list[tuple[float, float, float]] = field(default_factory=list)
     cut: str = ""
+
+
+@dataclass
+class _Listed:
+    """What MLC printed outside its loaded-latency tables: the titles of its sections, and figures in SI units.
+
+    ``idle_latency_s`` is the smallest of the matrix (local memory) or the result of ``--idle_latency``,
+    ``peak_bytes_per_s`` the peak of all reads. Of several the last one counts.
+    """
+
+    sections: list[str] = field(default_factory=list)
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def take(self, line: str) -> None:
+        """Take a line outside a table."""
+        if match := _SECTION.match(line):
+            self.sections.append(match[1])
+            if match[1].startswith(_IDLE_MATRIX):
+                self.figures.pop("idle_latency_s", None)
+        elif match := _CLOCKS.search(line):
+            self.sections.append("idle latency")
+            self.figures["idle_latency_s"] = float(match[1]) / 1e9
+        elif match := _ALL_READS.match(line):
+            self.figures["peak_bytes_per_s"] = float(match[1]) * 1e6
+        elif self.sections and self.sections[-1].startswith(_IDLE_MATRIX) and _MATRIX_ROW.match(line):
+            row = [float(value) / 1e9 for value in re.findall(r"\d+\.\d+", line)]
+            self.figures["idle_latency_s"] = min([*row, self.figures.get("idle_latency_s", math.inf)])
 
 
 def looks_like_mlc(text: str) -> bool:
@@ -76,7 +111,8 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     """One sweep of everything in ``texts`` (file name -> text); one curve per run.
 
     The load is the injected delay in core cycles, throughput in cache lines a second. A truncated last row, and a
-    table without a whole row, are left out with a Finding. ``provenance.details`` holds ``buffer_bytes`` by curve.
+    table without a whole row, are left out with a Finding. ``provenance.details`` holds by curve ``buffer_bytes``, and
+    ``listed`` with ``idle_latency_s`` and ``peak_bytes_per_s`` (of all reads), if they were printed before the table.
 
     Raises DataError where a text holds no loaded-latency table, or no whole row.
     """
@@ -86,12 +122,13 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     points = pd.concat([_table(run, name) for run, name in zip(whole, names, strict=True)], ignore_index=True)
     points["repeat"] = points.groupby(["series", "load"]).cumcount()
     buffers = {n: r.buffer_bytes for r, n in zip(whole, names, strict=True) if r.buffer_bytes}
+    listed = {name: run.listed for run, name in zip(whole, names, strict=True) if run.listed}
     provenance = Provenance(
         tool="mlc",
         tool_version=", ".join(dict.fromkeys(r.version for r in whole if r.version)),
         commands=tuple(f"mlc {r.command}".strip() for r in whole if r.command),
         source=", ".join(texts),
-        details={"buffer_bytes": buffers} if buffers else {},
+        details={**({"buffer_bytes": buffers} if buffers else {}), **({"listed": listed} if listed else {})},
     )
     findings = [_cut_finding(run, name) for run, name in zip(whole, names, strict=True) if run.cut]
     findings += [_cut_finding(run, "") for run in runs if not run.rows]
@@ -104,6 +141,7 @@ def _runs(source: str, text: str) -> list[_Run]:
     runs: list[_Run] = []
     version = command = traffic = ""
     buffer_bytes: float | None = None
+    listed = _Listed()
     in_table = False
     for whole in text.splitlines():
         # MLC's lines are short: longer ones are of another file, and skipped. A mail quotes lines with "> ".
@@ -119,10 +157,13 @@ def _runs(source: str, text: str) -> list[_Run]:
         elif match := _TRAFFIC.match(line):
             traffic = match[1]
         elif _HEADER.match(line):
-            runs.append(_Run(source, len(runs) + 1, version, command, traffic, buffer_bytes))
+            runs.append(_Run(source, len(runs) + 1, version, command, traffic, buffer_bytes, dict(listed.figures)))
             in_table = True
+        else:
+            listed.take(line)
     if not runs:
-        raise DataError(f"{source}: MLC's output, but without a loaded-latency table; run mlc --loaded_latency")
+        held = f" (it holds {', '.join(dict.fromkeys(listed.sections))})" if listed.sections else ""
+        raise DataError(f"{source}: MLC's output, but without a loaded-latency table{held}; run mlc --loaded_latency")
     if not any(run.rows for run in runs):
         raise DataError(f"{source}: the loaded-latency table ends before its first row; run MLC again")
     return runs

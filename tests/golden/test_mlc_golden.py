@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from measure.auditing.all_checks import audit
 from measure.loading import load
 
 DATA = Path(__file__).parent / "data" / "mlc"
@@ -15,6 +16,10 @@ def test_a_full_run_gives_its_loaded_latencies() -> None:
     sweep = load(DATA / "full-run-two-nodes.txt")
     assert (sweep.load_kind, sweep.load_unit, len(sweep), sweep.series) == ("injected_delay", "cycles", 19, ("read",))
     assert sweep.provenance.tool_version == "3.9a"
+    listed = sweep.provenance.details["listed"]["read"]
+    assert listed == pytest.approx({"idle_latency_s": 81.5e-9, "peak_bytes_per_s": 187345.6e6})
+    (said,) = (f.message for f in audit(sweep) if f.check == "listed-figures")
+    assert "the curve begins at 82.1 ns (+0.7 %) and reaches 170 GB/s (-9.3 %)" in said
 
 
 def test_a_row_is_in_si_units_with_one_request_per_cache_line() -> None:

@@ -112,6 +112,26 @@ def test_a_thousand_times_too_few_lines_are_a_unit() -> None:
     assert "by more than 1000" in one(memory([1.0] * 2, [0.00089] * 2), "lines-in-flight").hypothesis
 
 
+@pytest.mark.parametrize(
+    ("idle_ns", "peak", "lines", "severity"),
+    [
+        (100, 6.4e9, [10, 0.9], "info"),
+        (79, 6.4e9, [10, 0.9], "warning"),  # begins at 27 % more
+        (79, 6.4e9, [10, 1.1], "info"),  # the curve has no point at rest
+        (134, 6.4e9, [10, 0.9], "warning"),
+        (100, 5e9, [10, 0.9], "warning"),  # reaches 28 % more
+        (100, 64e9, [10, 0.9], "info"),
+    ],
+)
+def test_listed_figures_that_a_curve_contradicts_are_a_warning(
+    idle_ns: float, peak: float, lines: Sequence[float], severity: str
+) -> None:
+    listed = {"m": {"idle_latency_s": idle_ns / 1e9, "peak_bytes_per_s": peak}}
+    curve = {"latency_s": [1e-7] * 2, "rates": [n * 1e7 for n in lines], "details": {"listed": listed}}
+    assert one(memory(**curve, read_fraction=1.0), "listed-figures").severity == severity
+    assert absent(memory(**curve, read_fraction=0.5), "listed-figures")
+
+
 def test_buffer_sizes_tell_which_of_them_fit_a_cache() -> None:
     sizes = [2.0**15, 2.0**16, 2.0**26]
     swept = memory([1e-9, 1e-9, 9e-8], kind="buffer_size", load=sizes, details={"caches": {"L1": 2**15, "L2": 2**16}})

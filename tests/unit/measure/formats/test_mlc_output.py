@@ -48,7 +48,10 @@ def test_a_run_without_a_row_beside_a_whole_one_is_a_finding() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("Intel(R) Memory Latency Checker - v3.10\nMeasuring idle latencies\n", "without a loaded-latency table"),
+        (
+            "Intel(R) Memory Latency Checker - v3.10\nMeasuring idle latencies (in ns)...\n",
+            "table .it holds idle latencies",
+        ),
         (HEAD, "ends before its first row"),
         (f"{HEAD} 00000 0.00 6400.0\n", "cannot be right"),
         (HEAD.replace("(ns)", "(us)") + " 00000 1.00 2.0\n", "is in us and MB/sec, where ns and MB/sec were expected"),
@@ -59,6 +62,16 @@ def test_what_cannot_be_a_curve_is_refused_by_name(text: str, says: str) -> None
     with pytest.raises(DataError, match=says) as refusal:
         mlc_sweep({"mine.txt": text})
     assert "mine.txt" in str(refusal.value)
+
+
+def test_figures_listed_before_a_table_are_its_own() -> None:
+    listed = "Each iteration took 186.7 core clocks ( 93.4    ns)\nALL Reads        :      28150.0\n"
+    full = "Measuring idle latencies (in ns)...\n\t\tNuma node\n 0\t  -\t 99.0\n 1\t 80.5\t  -\n"
+    text = _run("--loaded_latency -W5") + listed + _run("--loaded_latency") + full + _run("--loaded_latency -W3")
+    details = mlc_sweep({"a.txt": text}).provenance.details["listed"]
+    assert set(details) == {"read", "75/25 mix"}
+    assert details["read"] == pytest.approx({"idle_latency_s": 93.4e-9, "peak_bytes_per_s": 28.15e9})
+    assert details["75/25 mix"]["idle_latency_s"] == pytest.approx(80.5e-9)
 
 
 def test_mlc_is_known_by_its_table_where_the_version_line_is_missing() -> None:
