@@ -13,9 +13,9 @@ Outliers among repeats.  A repeat is one where it lies off the median of its poi
   no outlier among fewer than five.
 
 Outliers along a curve.  Over depths the throughput of a closed sweep rises, stays, or falls for good, and N / X, the
-latency by Little's law, falls (idle states), stays, or rises for good. Where the throughput falls by more than 10 %
-(and by more than 4 standard errors) and comes back, or N / X rises so and comes back, the points are looked for whose
-absence leaves none, and where there are several, for the one that leaves the smoothest curve.
+latency by Little's law, falls (idle states), stays, or rises for good. A point is one where the throughput has fallen
+by more than 10 % (and by more than 4 standard errors) and comes back, or N / X has risen so and comes back. Where more
+than one point in five is, the curve is noisy or the drive changed, and there are no outliers.
 
 Nothing is left out because it is flagged: every mean is of all repeats.
 """
@@ -105,44 +105,14 @@ def outlying_points(load: ArrayLike, throughput_per_s: ArrayLike, error: ArrayLi
     n, x = np.log(np.asarray(load, float)), np.log(np.asarray(throughput_per_s, float))
     noise = float(np.nan_to_num(np.max(np.asarray(error, float)), nan=0.0))
     tolerance = max(-math.log1p(-VALLEY), 4 * noise)
-    flagged = np.zeros(len(x), bool)
-    for _ in range(len(x) // FEWEST_POINTS):
-        kept = np.flatnonzero(~flagged)
-        if _bend(n[kept], x[kept]) <= tolerance:
-            return flagged
-        flagged[_blamed(n, x, kept, tolerance)] = True
-    kept = np.flatnonzero(~flagged)
-    # Points that no few others explain are a noisy curve or a drive that changed, and no outliers.
-    return flagged if _bend(n[kept], x[kept]) <= tolerance else np.zeros(len(x), bool)
+    found = (_below_both_sides(x) > tolerance) | (_below_both_sides(x - n) > tolerance)
+    return found & bool(found.sum() <= len(x) // FEWEST_POINTS)
 
 
-def _bend(n: Floats, x: Floats) -> float:
-    """How far the logarithms of throughput and of N / X go where no closed curve goes."""
-    return max(_valley(x), _valley(x - n))
-
-
-def _valley(x: Floats) -> float:
-    """The depth of the deepest valley: how far a value lies below both something before it and something after it."""
-    if len(x) < 3:
-        return 0.0
+def _below_both_sides(x: Floats) -> Floats:
+    """How far each value (m,) lies below both something before it and something after it."""
     before, after = np.maximum.accumulate(x), np.maximum.accumulate(x[::-1])[::-1]
-    return float((np.minimum(before, after) - x).max())
-
-
-def _blamed(n: Floats, x: Floats, kept: NDArray[np.intp], tolerance: float) -> int:
-    """The point whose absence leaves no bend and the smoothest curve; where none does, the least bend."""
-    ranked = []
-    for i in kept:
-        rest = kept[kept != i]
-        left = _bend(n[rest], x[rest])
-        ranked.append((max(0.0, left - tolerance), _roughness(n[rest], x[rest]), int(i)))
-    return min(ranked)[2]
-
-
-def _roughness(n: Floats, x: Floats) -> float:
-    """The sum of squared changes of slope."""
-    slopes = np.diff(x) / np.diff(n)
-    return float((np.diff(slopes) ** 2).sum())
+    return np.asarray(np.minimum(before, after) - x)
 
 
 def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str]:

@@ -270,11 +270,7 @@ def check_submission(sweep: Sweep) -> Iterator[Finding]:
     if "engine" not in sweep.points:
         return
     known = sweep.points.dropna(subset=["engine"])
-    way = known["engine"].astype(str)
-    if "submission" in known:
-        mode = known["submission"].fillna("inline").astype(str)
-        way = way.where(mode == "inline", way + " (" + mode + ")")
-    known = known.assign(way=way, mix=known["read_fraction"].round(2))
+    known = known.assign(way=known["engine"].astype(str), mix=known["read_fraction"].round(2))
     for series, group in each_series(known):
         if group["way"].nunique() > 1:
             yield _mixed(group, "this curve holds requests that were", "load each way apart, and fit it apart", series)
@@ -292,8 +288,8 @@ def _mixed(group: pd.DataFrame, what: str, advice: str, series: str | None) -> F
         "mixed-submission",
         "error" if series else "warning",
         f"{what} handed to the device in {len(ways)} ways: {' and '.join(ways)}.",
-        "a synchronous engine has one request outstanding for each job, an asynchronous one its depth, and with "
-        "offload a thread of its own stands between: their latencies hold different things.",
+        "a synchronous engine has one request outstanding for each job, an asynchronous one its depth: their "
+        "latencies hold different things.",
         f"{advice}, or measure all depths in one way: qsim measure fio TARGET --depths 1,8,64 --out DIR.",
         series,
     )

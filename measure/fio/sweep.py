@@ -283,8 +283,6 @@ def _write(plan: FioPlan, step: Pass, tick: Tick) -> None:
     if finished.returncode != 0 or finished.timed_out or reason:
         why = finished.complaint or reason or f"fio ended with exit code {finished.returncode}"
         raise ToolFailedError(f"the test file {plan.file.path} could not be filled: {why}")
-    if plan.file.kind != "own file":
-        return
     if plan.file.path.stat().st_blocks * 512 < 0.95 * plan.file.size_bytes:
         raise ToolFailedError(
             f"the test file {plan.file.path} still has holes after fio filled it; name another target"

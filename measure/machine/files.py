@@ -15,7 +15,6 @@ import platform
 import re
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -82,16 +81,16 @@ def appending(path: Path, head: bytes) -> Iterator[Callable[[bytes], None]]:
 
 
 @contextmanager
-def lock_file(path: Path, *, wait: bool = False) -> Iterator[None]:
+def lock_file(path: Path) -> Iterator[None]:
     """Hold the lock file at ``path``, made where it is missing; it is never emptied, and a link is not followed.
 
-    Raises BlockingIOError where another process holds it, unless ``wait``; OSError where it cannot be opened.
+    Raises BlockingIOError where another process holds it; OSError where it cannot be opened.
     """
     descriptor = os.open(path, flags("O_RDWR", "O_CREAT", "O_NOFOLLOW", "O_NONBLOCK"), 0o666)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        lock(descriptor, wait=wait)
+        lock(descriptor)
         yield
     finally:
         os.close(descriptor)
@@ -126,7 +125,6 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
             path.unlink(missing_ok=True)
 
 
-_RETRY_S = 0.05
 F_NOCACHE = 48
 """Of fcntl on macOS: this file's data do not stay in the page cache."""
 
@@ -155,33 +153,22 @@ def opened_direct(path: str, *, writes: bool) -> int:
     return file
 
 
-def lock(file: int, *, wait: bool = False) -> None:
+def lock(file: int) -> None:
     """Hold an open file until it is closed, or until this process ends in whatever way.
 
-    Raises BlockingIOError where another process holds it, unless ``wait``; OSError where the file cannot be locked.
+    Raises BlockingIOError where another process holds it; OSError where the file cannot be locked.
     """
     try:
         import fcntl
-    except ModuleNotFoundError:
-        while not _locked_on_windows(file):
-            if not wait:
-                raise BlockingIOError(errno.EAGAIN, "another process holds it") from None
-            time.sleep(_RETRY_S)
+    except ModuleNotFoundError:  # Windows: the first byte is locked, which need not exist
+        msvcrt = import_module("msvcrt")
+        os.lseek(file, 0, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(errno.EAGAIN, "another process holds it") from error
     else:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-
-
-def _locked_on_windows(file: int) -> bool:
-    """Try to lock the first byte, which need not exist; False where another process has it."""
-    msvcrt = import_module("msvcrt")
-    os.lseek(file, 0, os.SEEK_SET)
-    try:
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EDEADLK):
-            return False
-        raise
-    return True
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class _Statx(ctypes.Structure):

@@ -106,9 +106,8 @@ class FioRecord:
         """Outstanding requests per job: iodepth, but 1 for synchronous engines; None where it was not recorded."""
         if not self.options and self.iodepth_levels.get("1", 0.0) < 99.9:
             return None
-        offloaded = self.options.get("io_submit_mode", "inline") == "offload"
         named = "ioengine" in self.options or (self.all_options and bool(self.options))
-        if self.engine in SYNC_ENGINES and named and not offloaded:
+        if self.engine in SYNC_ENGINES and named:
             return 1
         return whole(self.options.get("iodepth", "1"), 1)
 

@@ -204,7 +204,7 @@ def _named(points: Sequence[Placed]) -> list[Placed]:
     """The points with full curve names, from everything that differs between them."""
     parts: dict[int, list[str]] = {i: [] for i in range(len(points))}
     for members in _grouped(range(len(points)), lambda i: points[i].series).values():
-        for dimension in (_folder, _device, _engine, _submission):
+        for dimension in (_folder, _device, _engine, _buffered):
             values = {i: dimension(points[i].record) for i in members}
             if len(set(values.values())) > 1:
                 for i in members:
@@ -249,11 +249,8 @@ def _engine(record: FioRecord) -> str:
     return record.engine if known else ""
 
 
-def _submission(record: FioRecord) -> str:
-    words = [] if is_direct(record.options) or not record.options or not record.all_options else ["buffered"]
-    if record.options.get("io_submit_mode", "inline") != "inline":
-        words.append(f"{record.options['io_submit_mode']} submission")
-    return ", ".join(words)
+def _buffered(record: FioRecord) -> str:
+    return "" if is_direct(record.options) or not record.options or not record.all_options else "buffered"
 
 
 def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
@@ -287,7 +284,6 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
                 "latency_of": latency.kind,
                 "percentiles_of": latency.percentiles_kind or None,
                 "unchecked": _unchecked(record),
-                **_offloaded(record),
                 **_directions(record),
                 **host_columns(record),
                 **point.columns,
@@ -295,12 +291,6 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
         )
         seen[point.series, point.load] += 1
     return rows
-
-
-def _offloaded(record: FioRecord) -> dict[str, str]:
-    """The column of how requests were submitted, where not inline (the default); else no column."""
-    mode = record.options.get("io_submit_mode", "inline")
-    return {} if mode == "inline" else {"submission": mode}
 
 
 def _directions(record: FioRecord) -> dict[str, float]:

@@ -40,7 +40,6 @@ class TextTable:
 
     header: tuple[str, ...]
     rows: tuple[tuple[int, Mapping[str, str]], ...]
-    notes: Mapping[str, str]
     separator: str = ","
 
     def column(self, name: str) -> list[str]:
@@ -50,7 +49,7 @@ class TextTable:
 
 def looks_like_table(text: str) -> bool:
     """Whether the text begins like a table: a header of two or more names, then a row with the same number of cells."""
-    lines, _, _ = _body(text[:65536])
+    lines, _ = _body(text[:65536])
     if not lines or (separator := _separator(lines[0])) is None:
         return False
     has_name = any(re.search(r"[^\W\d_]", name) for name in lines[0].split(separator))
@@ -58,11 +57,11 @@ def looks_like_table(text: str) -> bool:
 
 
 def read_table(text: str, name: str) -> TextTable:
-    """The table in a text; lines that begin with # are notes, ``key: value`` each. ``name`` is the file's name.
+    """The table in a text; lines that begin with # are comments. ``name`` is the file's name.
 
     Raises DataError where it is empty, ragged, or not a table.
     """
-    lines, numbers, notes = _body(text)
+    lines, numbers = _body(text)
     if not lines:
         raise DataError(f"{name} is empty; measure again or name another file")
     check_rows(len(lines) - 1, name)
@@ -96,22 +95,18 @@ def read_table(text: str, name: str) -> TextTable:
     is_open = not text.endswith(("\n", "\r"))
     if is_open and lengths[-1] < len(header) and min(lengths[:-1], default=len(header)) >= len(header):
         raise DataError(f"{name}: line {rows[-1][0]}, the last, is cut off; take it out, or end it with a new line")
-    return TextTable(header, tuple(rows), notes, separator)
+    return TextTable(header, tuple(rows), separator)
 
 
-def _body(text: str) -> tuple[list[str], list[int], dict[str, str]]:
-    """The lines of the table from its header on, their numbers in the text, and the notes between them."""
-    notes: dict[str, str] = {}
+def _body(text: str) -> tuple[list[str], list[int]]:
+    """The lines of the table from its header on, without comments, and their numbers in the text."""
     lines: list[str] = []
     numbers: list[int] = []
     for number, line in enumerate(re.split(r"\r\n|\r|\n", _MARKS.sub("", text)), 1):
-        if line.lstrip().startswith("#"):
-            key, colon, value = line.lstrip("# \t").partition(":")
-            notes.update({key.strip(): value.strip()} if colon else {})
-        elif line.strip():
+        if line.strip() and not line.lstrip().startswith("#"):
             lines.append(f"{line}\n")
             numbers.append(number)
-    return _with_tabs(lines), numbers, notes
+    return _with_tabs(lines), numbers
 
 
 def _with_tabs(lines: list[str]) -> list[str]:

@@ -108,18 +108,6 @@ def csv_sweep(
     )
 
 
-def to_csv(sweep: Sweep) -> str:
-    """The tidy table as CSV text, SI units in the column names; ``csv_sweep`` reads it back unchanged.
-
-    Two comment lines at the top hold the kind and the unit of the load, which the table lacks.
-    """
-    from measure.spreadsheet import plain_cells
-
-    filled = [c for c in (*REQUIRED, *OPTIONAL) if c in REQUIRED or sweep.points[c].notna().any()]
-    head = f"# load_kind: {sweep.load_kind}\n# load_unit: {sweep.load_unit}\n"
-    return head + str(plain_cells(sweep.points[filled]).to_csv(index=False, lineterminator="\n"))
-
-
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -263,7 +251,7 @@ def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
 
 
 def _own_table(table: TextTable, name: str) -> Sweep:
-    """The sweep in a table that ``to_csv`` (or a sweep directory of qsim) wrote, in SI columns."""
+    """The sweep in the table of a sweep directory of qsim, in SI columns."""
     known = {c: ColumnRole("", c) for c in table.header if c in REQUIRED or c in OPTIONAL}
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:
@@ -272,12 +260,7 @@ def _own_table(table: TextTable, name: str) -> Sweep:
             if read[column] is None:
                 raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")
         records.append(read)
-    noted = table.notes.get("load_kind", "queue_depth")
-    if noted not in LOADS:
-        raise DataError(f"{name}: load_kind {noted!r} is unknown; it is one of {', '.join(LOADS)}")
-    load = LOADS[noted]
-    provenance = Provenance(tool="csv", source=name)
-    return Sweep(pd.DataFrame(records), load.kind, table.notes.get("load_unit", load.unit), provenance, name=name)
+    return Sweep(pd.DataFrame(records), provenance=Provenance(tool="csv", source=name), name=name)
 
 
 Records = Sequence[dict[str, Any]]

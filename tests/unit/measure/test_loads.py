@@ -14,7 +14,6 @@ from calibrate import compare, fit
 from calibrate.cli.app import app
 from measure import audit
 from measure.errors import DataError
-from measure.formats.tables.table import csv_sweep, to_csv
 from measure.loads import LOADS, Load, LoadKind
 from measure.sweep import Sweep
 from measure.units import parse_bytes, parse_rate
@@ -71,9 +70,8 @@ def test_a_new_kind_of_load_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> Non
         {"series": "pages", "load": load, "throughput_per_s": throughput, "latency_s": load / throughput}
     )
     sweep = Sweep(table, load_kind="clients", load_unit="clients", name="web")
-    read = csv_sweep(to_csv(sweep), name="web")
-    audit(read)
-    compared = compare(read)
+    audit(sweep)
+    compared = compare(sweep)
     assert compared.fit.load_name == "clients N"
     assert compared.split == "calibrated on clients 1, 8, 64; the other 4 points are held out"
 

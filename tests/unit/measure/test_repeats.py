@@ -121,10 +121,6 @@ def test_a_point_that_falls_out_of_the_curve_is_found(off: int, factor: float) -
     assert np.flatnonzero(outlying_points(LOADS, x)).tolist() == [off]
 
 
-def test_a_spike_is_blamed_and_not_the_point_behind_it() -> None:
-    assert np.flatnonzero(outlying_points(LOADS, [10, 20, 60, 38, 55, 56, 56])).tolist() == [2]
-
-
 @pytest.mark.parametrize(
     "x",
     [

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
-from measure import load_dataset
-from measure.formats.tables.table import to_csv
 from measure.spreadsheet import plain_cell, plain_cells
 
 
@@ -32,10 +27,3 @@ def test_a_tables_names_and_texts_are_plain_and_its_numbers_stay() -> None:
     assert list(table.columns) == ["'=x", "n"]
     assert table["'=x"].iloc[0] == "'@y"
     assert list(table["n"]) == [-1.0, 2.0]
-
-
-def test_a_curve_of_a_hostile_name_is_written_plain() -> None:
-    sweep = load_dataset("003-ssd-read")
-    hostile = replace(sweep, points=sweep.points.assign(series="=cmd|' /C calc'!A0"))
-    rows = pd.read_csv(io.StringIO(to_csv(hostile)), comment="#")
-    assert rows["series"].str.startswith("'=").all()

@@ -41,8 +41,6 @@ def test_ways_of_submission_that_are_kept_apart_are_a_warning() -> None:
     assert one.severity == "warning"
     assert "psync (loads 1, 4) and libaio (loads 16, 32)" in one.message
     assert "--depths 1,8,64" in one.remedy
-    offload = apart.assign(engine="libaio", submission=[None, None, "offload", "offload"])
-    assert "libaio (offload) (loads 16, 32)" in found(Sweep(points=offload), "mixed-submission")[0].message
 
 
 def test_ways_of_submission_in_one_curve_are_an_error() -> None:

@@ -113,9 +113,6 @@ def test_requests_handed_over_in_one_way_or_of_other_kinds_are_no_mixture() -> N
     assert not list(
         check_submission(swept(**{**of, "read_fraction": [0.0, 1.0]}, engine=["psync", "libaio"], series=["a", "b"]))
     )
-    assert not list(check_submission(swept(**of, engine="libaio", submission=[None, "inline"])))
-    (found,) = check_submission(swept(**of, engine="libaio", submission=[None, "offload"]))
-    assert found.severity == "error"
 
 
 # --- the block, and what is put right ---------------------------------------------------------------------------------

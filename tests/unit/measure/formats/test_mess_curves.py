@@ -9,7 +9,6 @@ from calibrate import compare
 from measure import audit, load
 from measure.errors import DataError
 from measure.formats.mess_curves import curves_sweep
-from measure.formats.tables.table import csv_sweep, to_csv
 
 DATA = GOLDEN / "curves"
 
@@ -57,13 +56,6 @@ def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
     made = compare(sweep)
     assert (made.fit.model, made.fit.load_kind) == ("latency curve", "bandwidth")
     assert made.summary().held_out_mape_throughput_pct == pytest.approx(0)  # it is the load
-
-
-def test_our_table_of_a_curve_without_a_load_survives_the_round_trip() -> None:
-    sweep = load(DATA / "bwlat_70.txt")
-    again = csv_sweep(to_csv(sweep))
-    assert again.load_kind == "bandwidth"
-    assert again.points["load"].tolist() == sweep.points["load"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,6 @@ def record(**fields: Any) -> FioRecord:
         ({"iodepth": "8"}, True, 1),
         ({"iodepth": "8"}, False, 8),
         ({}, True, None),
-        ({"ioengine": "psync", "iodepth": "8", "io_submit_mode": "offload"}, True, 8),
         ({"ioengine": "libaio", "iodepth": "many"}, True, 1),
     ],
 )
@@ -349,7 +348,6 @@ def test_a_curve_is_named_by_what_differs() -> None:
     ]
     assert series({"filename": "/a"}, {"filename": "/b"}) == ["4 KiB random read on /a", "4 KiB random read on /b"]
     assert series({}, {"direct": "0"}) == ["4 KiB random read", "4 KiB random read buffered"]
-    assert series({}, {"io_submit_mode": "offload"}) == ["4 KiB random read", "4 KiB random read offload submission"]
     assert series({}, {"iodepth": "8"}, folders=True) == ["4 KiB random read in d0", "4 KiB random read in d1"]
     assert series({}, {"bs": "8k"}) == ["4 KiB random read", "8 KiB random read"]
     grouped = {"numjobs": "2", "group_reporting": "1"}
@@ -433,7 +431,6 @@ def test_a_depth_that_counts_for_nothing() -> None:
     assert not ignored(ioengine="psync", iodepth="1")
     assert not ignored(ioengine="psync")
     assert not ignored(ioengine="libaio", iodepth="8")
-    assert not ignored(ioengine="psync", iodepth="8", io_submit_mode="offload")
 
 
 LOG = "0, 1000, 0, 4096\n600, 3000, 1, 4096\n1400, 2000, 0, 4096\n2600, 4000, 0, 4096\n"

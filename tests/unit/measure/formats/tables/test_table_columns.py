@@ -16,7 +16,7 @@ from measure.formats.tables.columns import Roles, assign_roles, parse_columns
 def roles_of(
     header: list[str], columns: dict[str, str] | None = None, units: dict[str, str] | None = None, where: str = "t.csv"
 ) -> Roles:
-    return assign_roles(TextTable(tuple(header), (), {}), columns, units, where)
+    return assign_roles(TextTable(tuple(header), ()), columns, units, where)
 
 
 @pytest.mark.parametrize(
