@@ -194,15 +194,13 @@ def _plain(value: Any) -> str:
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
-def browser_here(given: str | None) -> str:
+def _browser() -> str:
     """The path of a Chromium or Chrome. MeasureError where there is none."""
-    for name in [given] if given else _BROWSERS:
-        if path := shutil.which(name):
-            return path
-    raise MeasureError(
-        f"a PDF needs Chromium or Chrome{f'; {given} is not one' if given else '; neither is on PATH'} "
-        "(Debian, Ubuntu: apt-get install chromium)"
-    )
+    if (found := next(filter(None, map(shutil.which, _BROWSERS)), None)) is None:
+        raise MeasureError(
+            "a PDF needs Chromium or Chrome; neither is on PATH (Debian, Ubuntu: apt-get install chromium)"
+        )
+    return found
 
 
 PATIENCE_S = 120
@@ -210,13 +208,10 @@ PDF_MARK = b"/Title (qsim: "
 """The mark of a PDF of qsim: no other file is ever replaced."""
 
 
-def write_paper(
-    sections: Sequence[Section], path: Path, *, title: str, front: FrontPage, browser: str | None = None
-) -> Path:
+def write_paper(sections: Sequence[Section], path: Path, *, title: str, front: FrontPage) -> Path:
     """Print the first page and of each section its verdict and one plot to ``path``.
 
-    ``browser`` is the path of a Chromium or Chrome; None looks on PATH. Raises MeasureError where there is none, where
-    it fails, and where ``path`` is a file that is not of qsim.
+    Raises MeasureError where no browser is on PATH, where it fails, and where ``path`` is a file that is not of qsim.
     """
     try:
         if path.exists() and PDF_MARK not in path.read_bytes():
@@ -224,15 +219,15 @@ def write_paper(
         with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:
             page = Path(folder) / "paper.html"
             page.write_text(render_paper(sections, title=title, front=front), encoding="utf-8")
-            print_pdf(page, path, browser)
+            print_pdf(page, path)
     except OSError as error:
         raise MeasureError(f"cannot write {path}: {error.strerror or error}") from error
     return path
 
 
-def print_pdf(page: Path, path: Path, browser: str | None = None) -> None:
+def print_pdf(page: Path, path: Path) -> None:
     """Print a page of qsim to ``path``. MeasureError where no browser is here, or where it fails."""
-    program = browser_here(browser)
+    program = _browser()
     try:
         with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:  # a browser in a box reads no /tmp
             place = Path(folder).resolve()

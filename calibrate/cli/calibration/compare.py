@@ -104,11 +104,12 @@ def _title(devices: Sequence[str]) -> str:
 
 
 def _side_by_side(devices: Mapping[str, Sequence[Comparison]]) -> Sequence[SideBySide]:
-    """The devices next to each other; a warning where one shares no curve with the first."""
-    from calibrate.report.compared.devices import alone, side_by_side
+    """The devices next to each other; a warning where they vary different loads."""
+    from calibrate.report.compared.devices import side_by_side
 
-    if apart := alone(devices):
-        warn(apart)
+    kinds = {done[0].fit.load_name for done in devices.values()}
+    if len(kinds) > 1:
+        warn(f"these devices vary different loads ({', '.join(sorted(kinds))}); only like loads are compared")
     return side_by_side(devices)
 
 

@@ -77,17 +77,6 @@ def side_by_side(devices: Mapping[str, Sequence[Comparison]]) -> tuple[SideBySid
     return tuple(found)
 
 
-def alone(devices: Mapping[str, Sequence[Comparison]]) -> str:
-    """A sentence on what is not held against each other; empty where everything is."""
-    kinds = {done[0].fit.load_name for done in devices.values()}
-    if len(kinds) < 2:
-        return ""
-    return (
-        f"these devices vary different loads ({', '.join(sorted(kinds))}), which have no axis and no parameter in "
-        "common: only those that vary the same load are held against each other"
-    )
-
-
 def _matched(devices: Mapping[str, Sequence[Comparison]]) -> list[Matched]:
     if all(len(done) == 1 for done in devices.values()):
         return [Matched("", tuple(devices), tuple(done[0] for done in devices.values()))]

@@ -41,14 +41,15 @@ def test_without_a_browser_it_is_one_clear_line(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_browser_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_browser_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     browser = tmp_path / "chromium"
     browser.write_text("#!/bin/sh\nexit 7\n")
     browser.chmod(0o755)
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(MeasureError, match=r"printed no PDF \(exit code 7\)"):
-        write_paper([], out / "report.pdf", title="t", front=FRONT, browser=str(browser))
+        write_paper([], out / "report.pdf", title="t", front=FRONT)
     assert list(out.iterdir()) == []
 
 
@@ -56,7 +57,7 @@ def test_a_pdf_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
     mine = tmp_path / "report.pdf"
     mine.write_bytes(b"%PDF-1.4 /Title (my thesis)")
     with pytest.raises(MeasureError, match="is not a report of qsim"):
-        write_paper([], mine, title="t", front=FRONT, browser="/bin/true")
+        write_paper([], mine, title="t", front=FRONT)
     assert mine.read_bytes() == b"%PDF-1.4 /Title (my thesis)"
 
 
