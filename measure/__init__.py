@@ -1,6 +1,6 @@
-"""Measuring devices: run the tools, read what they print, keep it untouched, and check it.
+"""Measuring devices: run the tools, store their output untouched, read it, and check it.
 
-``load(path)`` reads whatever a tool wrote, ``audit(sweep)`` checks it against Little's law, and the
+``load(path)`` reads any tool's output, ``audit(sweep)`` checks it against Little's law, and the
 measurements themselves are in :mod:`measure.fio.sweep` and :mod:`measure.memory.probe`. Everything here is in SI units.
 """
 

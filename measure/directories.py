@@ -1,9 +1,9 @@
-"""A directory as one Sweep: a qsim sweep, or a collection of what tools wrote.
+"""Reads a directory as one Sweep: a qsim sweep, or a collection of tools' outputs.
 
-Files of one subdirectory belong together, and the subdirectory's name goes before the names of its curves. One sweep
-holds files of one format over one kind of load. What is no measurement (a notebook, a script, a picture, prose) and
-what is of another format is left out, with one Finding that names the files; what looks like a measurement and cannot
-be read has a Finding of its own.
+Files of one subdirectory belong together, and the subdirectory's name precedes the names of its curves. One sweep
+holds files of one format over one kind of load. Files that are not measurements (a notebook, a script, a picture,
+prose) or have another format are left out, with one Finding that names them; a file that looks like a measurement
+and cannot be read has a Finding of its own.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DOCUMENT = re.compile(
 _NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
 _LOOK_AT = 2**16
 _RUNS: tuple[Format, ...] = ("fio", "server")
-"""Formats of which a file is one run, and a second of them a repeat."""
+"""Formats in which a file is one run, so that a second such file is a repeat."""
 
 _READERS = {
     "fio": ("measure.fio.sweep", "read_fio_store"),
@@ -56,14 +56,14 @@ _READERS = {
     "mlc": ("measure.mlc", "read_mlc"),
     "known-device": ("measure.known_device.sweep", "read_device_store"),
 }
-"""What reads the sweeps of each tool, imported where there is one."""
+"""Tool -> (module, function) that reads its sweep directories."""
 
 Part = tuple[str, Sweep]
 
 
 @dataclass
 class _Contents:
-    """What a directory holds: measurements by format and folder, what is left out with the reason, what is damaged."""
+    """The contents of a directory: measurements by format and folder, files left out with reasons, damaged files."""
 
     files: dict[Format, dict[Path, list[InputFile]]] = field(default_factory=lambda: {kind: {} for kind in NAMES})
     left_out: list[str] = field(default_factory=list)
@@ -143,7 +143,7 @@ def _walk(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
-    """Put each file where it belongs in ``contents``; a script or a picture is not even read."""
+    """Sort the files into ``contents``; a script or a picture is not read."""
     characters = 0
     runs: set[tuple[Path, str]] = set()
     for path in paths:
@@ -167,7 +167,7 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
         run = (path.parent, file.text)
         if kind == "table" and path.suffix.lower() not in _TABLES and not _NUMBERS.search(file.text[:_LOOK_AT]):
             contents.left_out.append(no_measurement)
-        elif kind in _RUNS and run in runs:  # as a repeat it would make the noise look small
+        elif kind in _RUNS and run in runs:  # an identical file is not a repeat: it would make the noise look small
             contents.left_out.append(f"{name} (a copy)")
         else:
             runs.add(run)
@@ -180,7 +180,7 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
 def _load_files(
     contents: _Contents, directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None
 ) -> list[Part]:
-    """The parts in files of the first format that can be read; the files of others are left out."""
+    """The parts in files of the first format that can be read; files of other formats are left out."""
     parts: list[Part] = []
     for kind, folders in contents.files.items():
         if parts:
@@ -200,11 +200,11 @@ def _load_members(
     units: Mapping[str, str] | None,
     damaged: list[Finding],
 ) -> list[Part]:
-    """The files of one folder together, without those that cannot be read alone; apart where they do not fit."""
+    """The files of one folder as one part, without unreadable ones; as several parts where they do not fit together."""
     try:
         return [(label, sweep_of(kind, members, columns, units))]
     except DataError:
-        pass  # each is read alone now, and what is wrong with it is reported
+        pass  # each is read alone below, and its error is reported
     alone: dict[tuple[str, str], list[tuple[InputFile, Sweep]]] = {}
     for member in members:
         try:
@@ -223,7 +223,7 @@ def _load_members(
 
 
 def _of_one_load(parts: Sequence[Part], left_out: list[str]) -> list[Part]:
-    """The parts over one kind of load: one that can be fitted before a bandwidth, then the one with most points."""
+    """The parts over one kind of load: preferably one that can be fitted, then the one with most points."""
     groups: dict[tuple[str, str], list[Part]] = {}
     for label, sweep in parts:
         groups.setdefault((sweep.load_kind, sweep.load_unit), []).append((label, sweep))

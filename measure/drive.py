@@ -1,12 +1,12 @@
-"""A stand-in for fio's program: ``python -m measure.drive`` takes the options by which this package starts fio.
+"""The drive probe, a substitute for fio: ``python -m measure.drive`` takes the options that this package gives fio.
 
-N threads each keep one request outstanding by ``pread`` or ``pwrite`` with direct I/O, in a compiled loop that holds no
-lock: the closed loop of fio's ``psync`` with N jobs. It prints fio's json+ (mean, standard deviation, percentiles and
-the histogram of every request, reads and writes apart) and writes fio's log of throughput, so the same plan, store,
+N threads each keep one request outstanding by ``pread`` or ``pwrite`` with direct I/O, in a compiled loop without the
+GIL: the closed loop of fio's ``psync`` with N jobs. It prints fio's json+ (mean, standard deviation, percentiles and
+the histogram of all requests, reads and writes apart) and writes fio's log of throughput, so the same plan, store,
 resume, audit and readers serve both.
 
 A thread for each request costs more processor time than a ring of requests. So the probe measures how many requests it
-could hand over (:func:`ceiling`): the same loop on pages of the cache. Above half of that the host is measured as well.
+could submit (:func:`ceiling`): the same loop on cached pages. Above half of that rate the host limits the result too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from measure.formats.fio.latency_bins import BINS_FIO_3, BITS, PER_OCTAVE, bin_e
 from measure.machine import files
 
 CEILING_S = 0.06
-START_S = 2e-4  # what a thread takes to start
+START_S = 2e-4  # time that a thread takes to start
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 INTERVALS = 4096  # of the throughput log, at most
 
@@ -44,7 +44,7 @@ _CLOCK = np.int32(time.CLOCK_MONOTONIC)
 
 @njit(nogil=True)
 def _now(clock: Any, timespec: Any) -> Any:
-    """The clock in ns; ``timespec`` is scratch space."""
+    """Time of the clock in ns; ``timespec`` is scratch space."""
     _clock_gettime(clock, timespec.ctypes)
     return timespec[0] * 1_000_000_000 + timespec[1]
 
@@ -53,11 +53,11 @@ def _now(clock: Any, timespec: Any) -> Any:
 def closed_loop(  # type: ignore[no-untyped-def]
     file, buffer, blocks, first, stride, read_share, state, begin_ns, end_ns, limit, each_ns, totals, bins, intervals
 ):  # pragma: no cover - compiled
-    """One request after another until ``end_ns`` or ``limit`` requests; -1, or the offset at which one failed.
+    """Send one request after another until ``end_ns`` or ``limit`` requests; -1, or the offset at which one failed.
 
     ``stride`` is 0 for random blocks, else the step of a sequential walk from block ``first``. Requests that end after
-    ``begin_ns`` count into ``totals`` [direction, (number, sum, sum of squares) of ns], the ``bins`` [direction, fio's
-    bin] and the ``intervals`` of ``each_ns``. ``buffer`` holds 8-byte words, the first of each sector are rewritten.
+    ``begin_ns`` are added to ``totals`` [direction, (number, sum, sum of squares) of ns], ``bins`` [direction, fio's
+    bin] and ``intervals`` of ``each_ns``. ``buffer`` holds 8-byte words; the first of each sector is rewritten.
     """
     timespec = np.empty(2, dtype=np.int64)
     size = buffer.size * 8
@@ -112,13 +112,13 @@ class Workload:
         return int(self.options.get(key, default))
 
     def seconds(self, key: str) -> float:
-        """A time with fio's unit; 0 where none was given."""
+        """A time in seconds, from fio's unit; 0 where the option is absent."""
         text = self.options.get(key, "0s")
         return float(text[:-2]) / 1e3 if text.endswith("ms") else float(text.removesuffix("s"))
 
     @property
     def threads(self) -> int:
-        """The requests that circulate."""
+        """The number of requests that circulate."""
         return self.number("iodepth", 1) * self.number("numjobs", 1)
 
     @property
@@ -130,7 +130,7 @@ class Workload:
 
 @dataclass
 class Counted:
-    """What the threads of one workload counted; the fields are those of :func:`closed_loop`."""
+    """The counts of all threads of one workload; the fields are those of :func:`closed_loop`."""
 
     seconds: float
     each_s: float
@@ -145,7 +145,7 @@ class Counted:
 
 
 def sections(argv: Sequence[str]) -> Iterator[Workload]:
-    """The workloads that fio's command line asks for, one after another.
+    """The workloads in fio's command line, one after another.
 
     >>> [(w.name, w.threads, w.read_share) for w in sections(["--bs=512", "--name=a", "--rw=randrw", "--iodepth=8"])]
     [('a', 8, 0.5)]
@@ -180,7 +180,7 @@ def circulate(
 ) -> Counted:
     """A closed loop of ``threads`` requests on the first ``size_bytes`` of an open file.
 
-    It counts ``seconds`` after the ramp, or ends when each thread has done ``requests``. OSError where one fails.
+    It counts for ``seconds`` after the ramp, or until each thread has done ``requests``. OSError where one fails.
     """
     blocks = size_bytes // block_bytes
     rng = np.random.default_rng(seed)
@@ -221,7 +221,7 @@ def circulate(
 
 
 def ceiling(threads: int, block_bytes: int) -> float:
-    """The requests a second that the same loop completes on cached pages: what the probe itself can hand over."""
+    """Requests a second that the same loop completes on cached pages: the highest rate of the probe itself."""
     with tempfile.TemporaryFile() as cached:
         cached.write(bytes(max(2**20, 4 * block_bytes)))
         cached.flush()
@@ -230,7 +230,7 @@ def ceiling(threads: int, block_bytes: int) -> float:
 
 
 def measured(workload: Workload) -> dict[str, Any]:
-    """Run the workload; what fio would print of it as one of its ``jobs``. OSError where a request fails."""
+    """Run the workload and return fio's JSON of it, an entry of ``jobs``. OSError where a request fails."""
     options, block, size = workload.options, workload.number("bs", 4096), workload.number("size")
     timed = workload.number("time_based") > 0
     each_s = workload.number("log_avg_msec", 1000) / 1e3
@@ -301,7 +301,7 @@ def _direction(found: Counted, place: int, runtime_s: float, block_bytes: int) -
 
 
 def _write_log(path: Path, found: Counted, runtime_s: float) -> None:
-    """The throughput of each whole interval, as fio's ``write_iops_log`` has it."""
+    """Write the throughput of each whole interval, in the format of fio's ``write_iops_log``."""
     lines = [
         f"{round(1e3 * (k + 1) * found.each_s)}, {found.intervals[d, k] / found.each_s:.0f}, {d}, 0, 0\n"
         for k in range(min(int(runtime_s / found.each_s + 1e-9), INTERVALS))
@@ -312,7 +312,7 @@ def _write_log(path: Path, found: Counted, runtime_s: float) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run each workload in its turn and print fio's document of all; 1 and the reason on stderr where one fails."""
+    """Run each workload in turn and print fio's JSON of all; returns 1, with the reason on stderr, where one fails."""
     jobs = []
     for workload in sections(argv):
         try:

@@ -1,4 +1,4 @@
-"""What can go wrong with files, tools and targets, each with a sentence that says what to do.
+"""Errors of files, tools and targets, each with a sentence that names the remedy.
 
 Every message names the thing (file, tool, target), what is wrong with it, and the remedy; the command line
 prints it as its only line.
@@ -10,14 +10,14 @@ LONGEST_MESSAGE = 900
 
 
 class MeasureError(Exception):
-    """Base of everything that this room raises on purpose."""
+    """Base of the errors of ``measure``."""
 
 
 class DataError(MeasureError, ValueError):
     """A file or table cannot be read as a measurement: empty, truncated, of another format, impossible values.
 
-    What a file calls its columns and jobs may be of any length and hold line ends, so a message is made one line, and a
-    long one loses its middle.
+    Names of columns and jobs in a file may be of any length and contain line ends, so a message is made one line, and
+    a long one loses its middle.
 
     >>> from measure import load_dataset
     >>> try:
@@ -39,11 +39,11 @@ class ToolMissingError(MeasureError):
 
 
 class ToolFailedError(MeasureError):
-    """A program was started and crashed, hung, or printed nothing that can be used."""
+    """A program crashed, hung, or printed nothing usable."""
 
 
 class UnsafeTargetError(MeasureError):
-    """Writing to this target could destroy something, or the target cannot be measured truthfully.
+    """Writing to this target could destroy data, or the target cannot be measured correctly.
 
     Attributes: ``problem``; ``remedy``, in which ``{read}``, ``{write}`` and ``{erase}`` stand for how a user consents
     to reading the target, to writing to the ``device``, and to destroying what it may hold.

@@ -1,4 +1,4 @@
-"""A finding: something a reader of the data should know, with the evidence and what would explain it."""
+"""A finding: a fact that a reader of the data should know, with its evidence and a possible cause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Severity = Literal["info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 LEFT_OUT = frozenset({"unreadable-file", "job-failed", "no-requests", "no-latency", "point-failed", "overloaded"})
-"""Checks of files and points that are left out: their errors say nothing against what is there."""
+"""Checks of files and points that are left out: their errors do not concern the points that remain."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Finding:
     """One finding of the audit or of an importer.
 
     ``check`` is a short stable name (``"littles-law"``), ``load`` the point it concerns (None: the series or
-    the whole sweep), ``message`` the evidence with its numbers, ``hypothesis`` what would explain it (or
-    ``""``), ``remedy`` what to do or which measurement would settle it (or ``""``).
+    the whole sweep), ``message`` the evidence with its numbers, ``hypothesis`` a possible cause (or ``""``),
+    ``remedy`` what to do or which measurement would decide it (or ``""``).
 
     >>> print(Finding("little", "warning", "L is 8 % above the depth"))
     [warning] little: L is 8 % above the depth.
@@ -32,7 +32,7 @@ class Finding:
     series: str | None = None
     load: float | None = None
     place: str = field(default="", compare=False)
-    """The load in words, as "depth 16" or "16 clients"; filled in by the sweep, which knows what varied."""
+    """The load in words, as "depth 16" or "16 clients"; set by the sweep, which knows the kind of load."""
 
     @property
     def where(self) -> str:
@@ -42,7 +42,7 @@ class Finding:
 
     @property
     def contradicts(self) -> bool:
-        """Whether it is an error of the points that are there, so that these data contradict themselves."""
+        """Whether it is an error of points in the table, so that these data contradict themselves."""
         return self.severity == "error" and self.check not in LEFT_OUT
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""``load``: whatever a tool wrote becomes a Sweep.
+"""``load``: reads any tool's output as a Sweep.
 
 Detects a file's format from its content, not its name: fio's output (JSON, also with messages around it, or the report
-for people), MLC's text, bandwidth-latency curves, a table. Of fio's logs the name tells what they log. Logs are
+for people), MLC's text, bandwidth-latency curves, a table. Only fio's logs are identified by name. Logs are
 read in pieces, so that their size does not matter. Directories are read by :mod:`measure.directories`.
 """
 
@@ -31,8 +31,8 @@ def load(
     table ({"load": "io_depth", "latency": "lat"}) and ``units`` roles to units ({"latency": "us"}); they concern tables
     and bandwidth-latency text without units, see :mod:`measure.formats.tables.columns`.
 
-    What of a directory cannot be read, or is no measurement, becomes a Finding, and the rest is loaded; a file that was
-    named itself and cannot be read is an error. Raises DataError with one sentence that names the file, what is wrong
+    In a directory, files that cannot be read, or are not measurements, become Findings, and the rest is loaded; a file
+    given by name that cannot be read is an error. Raises DataError with one sentence that names the file, what is wrong
     and the remedy.
 
     >>> from pathlib import Path
@@ -79,7 +79,7 @@ def _paths(path_or_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[st
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:
-    """The files' names; their whole paths where two names are alike."""
+    """The files' names; full paths where two names are equal."""
     names = [p.name for p in paths]
     return names if len(set(names)) == len(names) else [str(p) for p in paths]
 

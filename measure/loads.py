@@ -1,4 +1,4 @@
-"""The load: what a sweep varies. One entry of ``LOADS`` for each kind says all that differs between kinds.
+"""The load: what a sweep varies. ``LOADS`` has an entry for each kind of load.
 
 >>> LOADS["queue_depth"].is_closed, LOADS["arrival_rate"].text(63900.7)
 (True, '63.9 k/s')
@@ -23,17 +23,17 @@ from measure.units import (
 )
 
 BANDWIDTH_FROM = 64 * 2**10
-"""The block size from which a rate is shown with its bandwidth."""
+"""The block size, bytes, from which a rate is shown with its bandwidth."""
 
 OUTSTANDING = "outstanding"
-"""The unit of a load that was watched: the mean number of requests in the device, whoever sent them."""
+"""The unit of a load that was watched: the mean number of requests in the device, from all programs."""
 
 LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
 
 @dataclass(frozen=True)
 class Load:
-    """A kind of load: its words, its limits and its nature.
+    """A kind of load: its names, its limits and its properties.
 
     ``name`` is for axes and messages, ``noun`` and ``plural`` are for sentences, ``symbol`` heads a column or stands
     before a value, ``knee_symbol`` and ``knee_unit`` are those of the knee (a delay's is known by its throughput).
@@ -42,9 +42,9 @@ class Load:
     measure if points are too few.
 
     ``jobs`` is how many jobs share a load of outstanding requests, where all loads have the same number; else 1.
-    ``most`` is more than any device was ever given: a value above it comes from another column. ``least_points`` is how
-    many points a model needs; ``default_points`` are the values to begin with, empty for the two ends and the middle.
-    ``format`` writes a value to this number of significant digits; without it a value is a plain number.
+    ``most`` is above any real load: a larger value comes from another column. ``least_points`` is the number of points
+    that a model needs; ``default_points`` are the first values to measure, empty for the two ends and the middle.
+    ``format`` writes a value with its unit; without it a value is a plain number.
     """
 
     kind: LoadKind
@@ -63,17 +63,17 @@ class Load:
     default_points: tuple[float, ...] = ()
     format: Callable[[float, int], str] | None = None
     is_closed: bool = False
-    """N requests circulate: each is sent when another is done."""
+    """N requests circulate: each is sent when another completes."""
     is_open: bool = False
-    """Requests arrive by themselves."""
+    """Requests arrive independently of completions."""
     is_delay: bool = False
-    """A pause between requests: the more of it, the lower the throughput, which is what a knee is known by."""
+    """A pause between requests: the longer, the lower the throughput, by which a knee is given."""
     is_memory: bool = False
     """A curve of a memory: requests are cache lines."""
     is_throughput: bool = False
-    """The load is what gets through, so that the response time alone is predicted."""
+    """The load is the throughput, so that only the response time is predicted."""
     is_size: bool = False
-    """The size of what is accessed: it shows the caches, and no queue describes it."""
+    """The size of a buffer: it shows the caches, and no queue describes it."""
     may_be_zero: bool = True
     jobs: int = 1
 
@@ -84,25 +84,25 @@ class Load:
 
     @property
     def is_probed(self) -> bool:
-        """What a probe of the memory varies: pauses and buffers."""
+        """Whether the memory probe varies it: pauses and buffer sizes."""
         return self.is_delay or self.is_size
 
     @property
     def is_bandwidth(self) -> bool:
-        """A memory's bandwidth, where a curve was published without what was varied."""
+        """Whether it is a memory's bandwidth, of a curve published without what was varied."""
         return self.is_memory and self.is_throughput
 
     @property
     def rate_name(self) -> str:
-        """What a throughput is called: a memory's is a bandwidth."""
+        """The name of a throughput: bandwidth for a memory."""
         return "bandwidth" if self.is_memory else "throughput"
 
     def text(self, value: float, digits: int = 3) -> str:
-        """A value; of a rate or a bandwidth a number of significant digits."""
+        """A value as text; a rate or a bandwidth has ``digits`` significant digits."""
         return f"{value:g}" if self.format is None else self.format(value, digits)
 
     def estimated_text(self, value: float, digits: int = 3) -> str:
-        """A value that was estimated, to a number of significant digits."""
+        """An estimated value as text, to ``digits`` significant digits."""
         return plain_number(value, digits) if self.format is None else self.format(value, digits)
 
     def legend(self, value: float) -> str:
@@ -112,7 +112,7 @@ class Load:
         return f"{self.symbol}{' =' if self.is_closed else ''} {self.text(value)}"
 
     def texts(self, values: Iterable[float]) -> str:
-        """Several values, with commas between."""
+        """Several values, separated by commas."""
         return ", ".join(self.text(value) for value in values)
 
     def listed(self, values: Iterable[float]) -> str:
@@ -130,16 +130,16 @@ class Load:
 
     @property
     def figure(self) -> Figure:
-        """How an estimated load is written: a rate or a bandwidth with its unit, others as plain numbers."""
+        """Formats an estimated load: a rate or a bandwidth with its unit, others as plain numbers."""
         return format_rate if self.is_open else format_bandwidth if self.is_bandwidth else _plain
 
     @property
     def throughput_figure(self) -> Figure:
-        """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
+        """Formats a throughput: requests a second, or a memory's cache lines as a bandwidth."""
         return _lines if self.is_memory else format_rate
 
     def moved_text(self, block_bytes: float | None, throughput_per_s: float) -> str:
-        """The bandwidth of a throughput of blocks of 64 KiB or more; empty of smaller ones, and of a memory's lines.
+        """The bandwidth of a throughput of blocks of 64 KiB or more; empty for smaller ones, and for a memory's lines.
 
         >>> LOADS["queue_depth"].moved_text(131072.0, 19e3), LOADS["queue_depth"].moved_text(4096.0, 300e3)
         ('2.5 GB/s', '')
@@ -150,17 +150,17 @@ class Load:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is a number of clients, users, threads: what a table calls its outstanding requests."""
+        """Whether it is a number of clients, users or threads: a table's word for outstanding requests."""
         return self.is_closed and not self.option
 
     @property
     def is_watched(self) -> bool:
-        """Whether the load came by itself, so that no one chose how high it went."""
+        """Whether the load was observed, not set."""
         return self.unit == OUTSTANDING
 
     @property
     def things(self) -> str:
-        """What a closed load is a number of, "outstanding requests" or "clients"."""
+        """The plural of what a closed load counts: "outstanding requests" or "clients"."""
         return self.name.removesuffix(" N")
 
     def at(self, *values: float) -> str:
@@ -177,7 +177,7 @@ class Load:
         return f"{self.place(text)}{share}"
 
     def place(self, values: str) -> str:
-        """The same with values in words, as ``1 to 8``."""
+        """As :meth:`at`, with values in words, such as ``1 to 8``."""
         if self.is_counted:
             return f"{values} {self.noun if values == '1' else self.plural}"
         return f"{self.noun} {values}"
@@ -191,13 +191,13 @@ class Load:
         return self.at(value) if self.is_closed else self.place(self.text(value))
 
     def measure(self, values: str, options: str = "") -> str:
-        """What measures closed or open loads, in words: the command with its ``options``, or the tool of the table."""
+        """How to measure ``values``, in words: the command with its ``options``, or the tool of the table."""
         if self.is_counted:
             return f"measure {self.place(values)} with the tool that made the table"
         return f"qsim measure fio TARGET {self.option} {values}{options} --out DIR"
 
     def counted_in(self, unit: str) -> Load:
-        """The same for a table that calls its outstanding requests ``unit``: clients, users, threads.
+        """The load of a table that calls its outstanding requests ``unit``: clients, users, threads.
 
         >>> LOADS["queue_depth"].counted_in("clients").name
         'clients N'
@@ -345,5 +345,5 @@ def unit_in_jobs(unit: str, jobs: Iterable[float]) -> str:
 
 
 def load_of(kind: LoadKind, unit: str) -> Load:
-    """What varies in data over this kind of load that count it in ``unit``."""
+    """The Load of data over this kind of load, counted in ``unit``."""
     return LOADS[kind].counted_in(unit)

@@ -2,17 +2,17 @@
 
     sweep = run_mlc(plan_mlc(mixes=("R", "W5")), Path("mlc"))
 
-One process of ``--loaded_latency`` for each traffic mix and buffer, so that what one of them breaks costs no other.
-What it printed is stored untouched before the next begins; run again to go on after an interruption. The option names
-are those of Intel's readme for versions 3 (``mlc --help`` lists them):
+Each traffic mix and buffer has its own process of ``--loaded_latency``, so that a failure of one costs no other.
+Its output is stored untouched before the next begins; run again to resume after an interruption. The option names
+are those of Intel's readme for version 3 (``mlc --help`` lists them):
 
 - ``-t`` seconds of each point, ``-b`` KiB of buffer per thread
 - ``-R`` or ``-W2`` to ``-W12``: the mix of the loading threads (``MIXES``)
-- ``-g`` a file with one injected delay a line, in core cycles; without it MLC takes a list of its own (19 delays)
+- ``-g`` a file with one injected delay a line, in core cycles; without it MLC uses its default list (19 delays)
 
 MLC switches the hardware prefetchers off while it measures latency and on again at its end, for which it must run as
-root with the msr driver loaded; otherwise it says so and chases at random. It is asked to stop (SIGTERM) and given time
-to switch them on again before it is killed.
+root with the msr driver loaded; otherwise it says so and chases at random. On a stop it gets SIGTERM, and time to
+switch them on again, before it is killed.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from measure.units import Mix, counted, format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 
 MIXES: Mapping[str, Mix] = {"R": Mix(1.0), **{f"W{number}": mix for number, mix in W_FLAGS.items()}}
-DELAYS_FILE = "delays.txt"  # in the private folder that MLC is started in
+DELAYS_FILE = "delays.txt"  # in the temporary folder in which MLC runs
 
 SECONDS_PER_POINT = 2
-OWN_DELAYS = 19  # how many delays MLC's own list has
-START_S = 3.0  # what MLC takes to allocate and fill its buffers; for the estimate only
+OWN_DELAYS = 19  # length of MLC's default list of delays
+START_S = 3.0  # time in which MLC allocates and fills its buffers; for the estimate only
 MARGIN_S = 60.0  # a run of this much more than four times its estimate counts as hung
 NOT_ROOT = "not root: MLC cannot switch the hardware prefetchers off and will chase at random instead"
 
@@ -70,22 +70,22 @@ class MlcRun:
         return shlex.join(self.argv)
 
     def describe(self) -> str:
-        """The run in a word, for a progress bar."""
+        """The run in a few words, for a progress bar."""
         return self.key
 
     @property
     def limit_s(self) -> float:
-        """The hard time limit."""
+        """The hard time limit, seconds."""
         return 4 * self.seconds + MARGIN_S
 
     def request(self) -> dict[str, Any]:
-        """What was asked, JSON-ready."""
+        """The settings of the run, JSON-ready."""
         return {name: getattr(self, name) for name in ("mix", "buffer_bytes", "delays", "repeat")}
 
 
 @dataclass(frozen=True)
 class MlcPlan:
-    """What will be done, before anything is done; ``notes`` are what the user should know first."""
+    """The runs to be made; ``notes`` are remarks for the user before they start."""
 
     runs: tuple[MlcRun, ...]
     delays: tuple[int, ...] | None
@@ -97,11 +97,11 @@ class MlcPlan:
         return tuple(run.command for run in self.runs)
 
     def seconds(self) -> float:
-        """How long all of it will about take."""
+        """The estimated duration, seconds."""
         return sum(run.seconds for run in self.runs)
 
     def settings(self) -> dict[str, Any]:
-        """What is fixed over a directory; mixes and buffers may be added to it."""
+        """The settings that are fixed for a directory; mixes and buffers may be added to it."""
         return {"delays": self.delays, "seconds_per_point": SECONDS_PER_POINT}
 
     def describe(self) -> str:
@@ -124,11 +124,11 @@ def plan_mlc(
     mixes: Sequence[str] = ("R",),
     repeats: int = 1,
 ) -> MlcPlan:
-    """Loaded latency with every mix and buffer, ``repeats`` rounds of all.
+    """Plan loaded latency with every mix and buffer, ``repeats`` rounds of all.
 
-    ``delays`` are core cycles, ``buffers`` bytes per thread (None: MLC's own).
+    ``delays`` are core cycles, ``buffers`` bytes per thread (None: MLC's default).
 
-    Raises ToolMissingError, with what else can be done, where MLC is not installed; ValueError naming a setting.
+    Raises ToolMissingError, with an alternative, where MLC is not installed; ValueError naming a setting.
     """
     try:
         find_tool("mlc")
@@ -152,11 +152,11 @@ def plan_mlc(
 
 
 def curve_name(request: Mapping[str, Any]) -> str:
-    """A curve's name from what was asked: "75/25 mix buffer 200 MiB"."""
+    """A curve's name from the settings of its run: "75/25 mix buffer 200 MiB"."""
     mix, buffer = MIXES[request["mix"]], request["buffer_bytes"]
     twins = [flag for flag, other in MIXES.items() if other == mix]
     parts = [mix.note] if mix.note else []
-    if request["mix"] != twins[0]:  # alike in words, not in the streams
+    if request["mix"] != twins[0]:  # the same ratio, from other streams
         parts.append(f"-{request['mix']}")
     parts += [f"buffer {format_bytes(buffer)}"] if buffer is not None else []
     return describe_series(None, mix.read_fraction, None, parts)
@@ -177,7 +177,7 @@ def _mlc_run(mix: str, size: int | None, delays: tuple[int, ...] | None, repeat:
 
 
 def _checked(name: str, values: Sequence[Any], example: str, holds: Callable[[Any], bool], remedy: str) -> list[Any]:
-    """Each of the values once; InvalidParameterError naming one that MLC does not take."""
+    """The distinct values; InvalidParameterError naming one that MLC does not accept."""
     if not values:
         raise InvalidParameterError(name, "is empty", f"give for example {example}")
     for value in values:
@@ -187,7 +187,7 @@ def _checked(name: str, values: Sequence[Any], example: str, holds: Callable[[An
 
 
 def _refuse_more_than_memory(mixes: Sequence[str], sizes: Sequence[int | None]) -> None:
-    """ValueError where the buffers of all threads, for reads and for writes, do not fit the memory that is free."""
+    """ValueError where the buffers of all threads, for reads and for writes, do not fit the free memory."""
     free = host_facts().memory_available_bytes
     largest = max((size for size in sizes if size is not None), default=0)
     taken = largest * (os.cpu_count() or 1) * (1 if mixes == ["R"] else 2)
@@ -215,11 +215,11 @@ _NO_PREFETCHERS = re.compile(r"Unable to (?:modify|access)\b.*prefetchers")
 
 
 def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
-    """Run what is missing of ``plan`` in the sweep directory ``out_dir``, and return all of it.
+    """Make the missing runs of ``plan`` in the sweep directory ``out_dir``, and return the whole sweep.
 
-    A run that fails (crash, hang, refusal, half a table) is recorded with what MLC said, and the others go on.
-    Ctrl-C keeps what is finished. Raises StoreError where the directory holds something else, ToolMissingError, and
-    ToolFailedError where nothing at all could be measured.
+    A failed run (crash, hang, incomplete table) is recorded with MLC's message, and the others go on.
+    Ctrl-C keeps finished runs. Raises StoreError where the directory holds something else, ToolMissingError, and
+    ToolFailedError where no run succeeded.
     """
     return measure(
         Measurement(
@@ -237,7 +237,7 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
 
 
 def read_mlc(store: SweepStore) -> Sweep:
-    """The curves that ``run_mlc`` keeps in a directory, one for each mix and buffer.
+    """The curves that ``run_mlc`` stored in a directory, one for each mix and buffer.
 
     Raises DataError where no run is finished, StoreError where the directory is damaged.
     """
@@ -262,7 +262,7 @@ def read_mlc(store: SweepStore) -> Sweep:
 
 
 def _run(run: MlcRun, tick: Tick) -> Outcome:
-    """One process, in a private folder that holds its list of delays."""
+    """Run one process, in a temporary folder that holds its list of delays."""
     with tempfile.TemporaryDirectory(prefix="qsim-mlc-") as folder:
         if run.delays:
             (Path(folder) / DELAYS_FILE).write_text("".join(f"{delay}\n" for delay in run.delays), "ascii")
@@ -271,7 +271,7 @@ def _run(run: MlcRun, tick: Tick) -> Outcome:
 
 
 def _why_failed(run: MlcRun, finished: Finished) -> str:
-    """One sentence, or "" where MLC ended well and printed all that was asked for."""
+    """Why a run failed, in one sentence; "" where MLC ended well and printed all delays."""
     reason = finished.failure(run.key, "MLC", run.limit_s, lambda text: _what_lacks(run, text))
     if not reason:
         return ""
@@ -282,7 +282,7 @@ def _why_failed(run: MlcRun, finished: Finished) -> str:
 
 
 def _what_lacks(run: MlcRun, text: str) -> str:
-    """Why the text is not what was asked for; "" where it is."""
+    """What the text lacks; "" where it is complete."""
     try:
         sweep = mlc_sweep({run.key: text})
     except DataError as error:
@@ -294,7 +294,7 @@ def _what_lacks(run: MlcRun, text: str) -> str:
 
 
 def _complaint(text: str, stderr: str) -> str:
-    """What MLC said of its failure: its first line of complaint, else the last of stderr."""
+    """MLC's error message: its first line of complaint, else the last line of stderr."""
     lines = [line.strip(" *\t") for line in [*text.splitlines(), *stderr.splitlines()] if line.strip(" *\t")]
     said = next((line for line in lines if _COMPLAINT.search(line) and not _NO_PREFETCHERS.search(line)), "")
     if not said and stderr.strip():
@@ -303,7 +303,7 @@ def _complaint(text: str, stderr: str) -> str:
 
 
 def _curve(point: StoredPoint, text: str) -> Sweep:
-    """The one table of a finished run under the name of what was asked for."""
+    """The table of a finished run, under the curve's name."""
     asked = _asked(point)
     name = curve_name(asked)
     sweep = mlc_sweep({point.raw.name if point.raw else point.key: text})
@@ -317,7 +317,7 @@ def _curve(point: StoredPoint, text: str) -> Sweep:
 
 
 def _asked(point: StoredPoint) -> Mapping[str, Any]:
-    """What the run was asked for; StoreError where its record does not tell."""
+    """The settings of a stored run; StoreError where its record lacks them."""
     asked = point.record.get("request")
     if not isinstance(asked, Mapping) or not set(_ASKED) <= set(asked) or asked["mix"] not in MIXES:
         raise StoreError(f"the record of run {point.key} does not tell what was asked; remove it to measure it again")

@@ -1,4 +1,4 @@
-"""Repeats of a point: the mean with its interval, which repeats and points are outliers, and how many are enough.
+"""Repeats of a point: the mean with its interval, and which repeats and points are outliers.
 
 Interval.  Student's t over the repeats. The mean latency is weighted by the completed requests, so that N = X R
 survives the averaging: it is a ratio of two means, and its interval comes from the deviations X_i R_i - R X_i of its
@@ -7,9 +7,9 @@ numerator (the delta method; Cochran (1977), Sampling Techniques, section 6.3).
 Outliers among repeats.  A repeat is one where it lies off the median of its point by more than 5 % and
 
 - of five repeats and more: by more than 3.5 scaled median absolute deviations (Iglewicz and Hoaglin (1993), How to
-  Detect and Handle Outliers), where that deviation is taken from all points of the curve if theirs is larger;
+  Detect and Handle Outliers), of all points of the curve if that is larger;
 - of three or four: by more than 4 standard deviations of the repeats of the curve's other points, and by more than 3
-  times the range of the other repeats. Three repeats alone cannot tell which of them is off: a curve of one point has
+  times the range of the other repeats. Three repeats alone do not show which of them is off: a curve of one point has
   no outlier among fewer than five.
 
 Outliers along a curve.  Over depths the throughput of a closed sweep rises, stays, or falls for good, and N / X, the
@@ -17,7 +17,7 @@ latency by Little's law, falls (idle states), stays, or rises for good. A point 
 by more than 10 % (and by more than 4 standard errors) and comes back, or N / X has risen so and comes back. Where more
 than one point in five is, the curve is noisy or the drive changed, and there are no outliers.
 
-Nothing is left out because it is flagged: every mean is of all repeats.
+Flagged points are not left out: every mean is of all repeats.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def each_series(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def half_width(deviations: ArrayLike, level: float = LEVEL) -> float:
-    """Half the interval of a mean from the deviations (n,) from it; NaN for fewer than two."""
+    """Half width of the interval of a mean, from the deviations (n,); NaN for fewer than two."""
     d = np.asarray(deviations, float)
     n = len(d)
     if n < 2:
@@ -118,7 +118,7 @@ def _below_both_sides(x: Floats) -> Floats:
 def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str]:
     """For each row of a sweep's table "repeat" (an outlier among its repeats), "curve" (along its curve), or "".
 
-    Curves are looked at where the load is a depth (``closed``), from five points on. All repeats of a point that is
+    Curves are checked where the load is a depth (``closed``), from five points on. All repeats of a point that is
     off its curve are flagged.
     """
     flags = np.full(len(points), "", dtype=object)
@@ -142,7 +142,7 @@ def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str
 
 
 def rows_of_each(names: pd.Series[Any]) -> list[NDArray[np.intp]]:
-    """The places of each name, in the order in which the names first appear."""
+    """The row indices of each name, in the order in which the names first appear."""
     code = pd.factorize(names)[0]
     order = np.argsort(code, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(code[order])) + 1)
@@ -154,7 +154,7 @@ def _relative_sd(values: Floats) -> tuple[float, int]:
 
 
 def _pooled(spread: list[tuple[float, int]]) -> float:
-    """The relative standard deviation of one repeat, by the median of the points' variances; NaN for no point.
+    """The relative standard deviation of one repeat, from the median of the points' variances; NaN without points.
 
     The median, so that an outlier at another point does not hide one here; divided by that of chi-squared over its
     degrees of freedom, which is about (1 - 2/(9 f))^3 (Wilson and Hilferty).
@@ -180,7 +180,7 @@ def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
 
 
 def _off_repeats(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
-    """The repeats in ``rows`` against the others of their points."""
+    """Text on the repeats in ``rows`` against the others of their points."""
     found = []
     for _, row in rows.iterrows():
         others = curve[curve["load"] == row["load"]]["throughput_per_s"].drop(row.name)
@@ -192,7 +192,7 @@ def _off_repeats(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
 
 
 def _off_course(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
-    """The loads in ``rows`` against their neighbours on the curve."""
+    """Text on the loads in ``rows`` against their neighbours on the curve."""
     medians = curve.groupby("load")["throughput_per_s"].median()
     found = []
     for load in dict.fromkeys(rows["load"]):

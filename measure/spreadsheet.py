@@ -1,4 +1,4 @@
-"""Text cells of CSV and Parquet tables that no spreadsheet works out and no terminal obeys."""
+"""Makes text cells of tables safe: no spreadsheet formulas, no terminal control characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 def plain_cell(text: str) -> str:
     """The text without control characters; quoted where a spreadsheet would take it for a formula.
 
-    A formula begins with =, +, - or @, also behind blanks and in fullwidth forms. A number stays as it is.
+    A formula begins with =, +, - or @, also after blanks and in fullwidth forms. A number stays unchanged.
 
     >>> plain_cell("=1+1"), plain_cell(" ＝A1"), plain_cell("-5"), plain_cell("4 KiB\\nread")
     ("'=1+1", "' ＝A1", '-5', '4 KiB read')

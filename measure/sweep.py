@@ -5,11 +5,11 @@ A row of the table is one measured point. Columns carry their SI unit in their n
 ``series``            what was held fixed, in words ("4 KiB random read"); one curve per series
 ``load``              the independent variable: outstanding requests, injected delay, or arrival rate (see load_kind);
                       the bandwidth itself where a curve was published without what was varied, or the size of the
-                      buffer where caches were looked for (then no model fits)
+                      buffer in a sweep for caches (which no model fits)
 ``throughput_per_s``  completed requests a second (cache lines of 64 bytes for a memory)
 ``latency_s``         mean response time (fio's total ``lat``; the chaser's time per access for a memory)
 
-and these where the tool tells them, NaN or None elsewhere:
+and these where the tool reports them, NaN or None elsewhere:
 
 ``bandwidth_bytes_per_s``, ``block_bytes``, ``read_fraction`` (1 reads, 0 writes), ``pattern`` (random | sequential),
 ``depth`` and ``jobs`` (load = depth x jobs), ``repeat`` (0, 1, ... where a point was measured again),
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 RowKey = tuple[str, float, float]
-"""A row by its source, throughput and latency, which stay when curves are renamed, chosen or joined."""
+"""A row by its source, throughput and latency, which do not change when curves are renamed, selected or joined."""
 
 REQUIRED = ("series", "load", "throughput_per_s", "latency_s")
 OPTIONAL = (
@@ -62,18 +62,18 @@ OPTIONAL = (
     "started_at",
 )
 WOKEN_LATE = "wakeup_late_s"
-"""The column of how late the machine woke a sleeping program (:mod:`measure.machine.scheduling_delay`)."""
+"""The column of the mean wakeup delay of a sleeping program (:mod:`measure.machine.scheduling_delay`)."""
 COMPUTED = "computed by Little's law"
-"""What the column ``unchecked`` says where throughput or latency was computed from the other by N = X R."""
+"""The value of the column ``unchecked`` where throughput or latency was computed by N = X R."""
 _NAMED = 3  # curves in a short text
-_LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
+_LARGEST = 1e18  # largest value in SI units, and reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _NUMBERS = tuple(c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT)
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the numbers come from. Unknown facts stay empty; ``details`` holds what else is known.
+    """Where the numbers come from. Unknown facts stay empty; ``details`` holds further facts.
 
     ``commands`` are the exact commands, one per point, as they could be typed again.
 
@@ -110,9 +110,9 @@ class Provenance:
 class Sweep(Result):
     """A measured sweep: the tidy table (see the module's text), what varies in it, and where it comes from.
 
-    ``findings`` holds what the importer noticed; ``raw`` names the untouched tool outputs that the table was read from.
-    ``latencies`` gives the latency histogram of a row by its source, throughput and latency, where the tool printed
-    one: see :func:`measure.histograms`. A sweep equals itself alone. Raises DataError where the table lacks a column,
+    ``findings`` holds those of the importer; ``raw`` names the untouched tool outputs that the table was read from.
+    ``latencies`` maps a row's source, throughput and latency to its latency histogram, where the tool printed
+    one: see :func:`measure.histograms`. A sweep equals only itself. Raises DataError where the table lacks a column,
     has no row, or holds an impossible number.
 
     >>> import pandas as pd
@@ -148,7 +148,7 @@ class Sweep(Result):
 
     @cached_property
     def load_type(self) -> Load:
-        """What varies."""
+        """The kind of load, as an entry of ``LOADS``."""
         return load_of(self.load_kind, unit_in_jobs(self.load_unit, self.points["jobs"].unique()))
 
     @cached_property
@@ -157,7 +157,7 @@ class Sweep(Result):
         return tuple(dict.fromkeys(self.points["series"]))
 
     def select(self, series: str) -> Sweep:
-        """The same sweep with one curve only. Raises DataError listing the names for an unknown one."""
+        """The sweep with one curve only. Raises DataError listing the names for an unknown one."""
         if series not in self.series:
             raise DataError(f"{self.name or 'the sweep'} has no series {series!r}; it has: {', '.join(self.series)}")
         if len(self.series) == 1:
@@ -170,7 +170,7 @@ class Sweep(Result):
 
     @cached_property
     def _selected(self) -> dict[str, Sweep]:
-        """The curves that were asked for, each as a sweep of its own."""
+        """Cache of :meth:`select`: curves as sweeps of their own."""
         return {}
 
     def mean_points(self) -> pd.DataFrame:
@@ -185,7 +185,7 @@ class Sweep(Result):
 
     @cached_property
     def means(self) -> Mapping[str, NDArray[np.float64]]:
-        """The columns that ``mean_points`` computes, but for intervals and bandwidths: arrays in its order."""
+        """The columns of ``mean_points`` without intervals and bandwidths: arrays in its order."""
         _, starts, repeats, rows = self._repeats
         load, x, r = rows.T
         mean = np.add.reduceat(x, starts) / repeats
@@ -200,7 +200,7 @@ class Sweep(Result):
 
     @cached_property
     def _repeats(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """The rows by series and load, where each point begins, how many repeats it has, and load, X and R (n, 3)."""
+        """Row order by series and load, start of each point, its number of repeats, and load, X and R (n, 3)."""
         columns = [self.points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s")]
         rank = pd.factorize(self.points["series"])[0]
         order = np.lexsort((columns[0], rank))
@@ -272,7 +272,7 @@ def _spreads(values: NDArray[np.float64], starts: NDArray[np.intp], repeats: NDA
 
 
 def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The table with every column present and typed; DataError on what no device could have done."""
+    """The table with every column present and typed; DataError on impossible values."""
     where = name or "the table"
     missing = [c for c in REQUIRED if c not in points.columns]
     if missing:
@@ -320,7 +320,7 @@ def _check_percentiles(table: pd.DataFrame, values: NDArray[np.float64], where: 
     for row in np.flatnonzero((values < 0).any(axis=1)):
         place = int(np.flatnonzero(values[row] < 0)[0])
         _refuse_row(table, int(row), f"{columns[place]} {values[row, place]:g} is negative", where)
-    below = values[:, 1:] < known * (1 - 1e-3)  # those that are equal to rounding are in order
+    below = values[:, 1:] < known * (1 - 1e-3)  # values equal within rounding are in order
     for row in np.flatnonzero(below.any(axis=1)):
         high = int(np.flatnonzero(below[row])[0])
         low = int(np.nanargmax(values[row, 1 : high + 1]))
@@ -346,7 +346,7 @@ def _refuse_row(table: pd.DataFrame, row: int, what: str, where: str) -> None:
 
 
 def _is_typed(points: pd.DataFrame) -> bool:
-    """Whether the table has every column, as that of another sweep."""
+    """Whether the table has every column with its type, as that of another sweep."""
     types = points.dtypes
     return types.index.is_unique and all(c in types for c in OPTIONAL) and all(types[c] == np.float64 for c in _NUMBERS)
 
@@ -367,7 +367,7 @@ def _typed(points: pd.DataFrame) -> pd.DataFrame:
 def describe_series(
     block_bytes: float | None, read_fraction: float | None, pattern: str | None, parts: Sequence[str] = ()
 ) -> str:
-    """A curve's name from what was held fixed: "4 KiB random read", "16 KiB sequential 70/30 mix"."""
+    """A curve's name from its fixed settings: "4 KiB random read", "16 KiB sequential 70/30 mix"."""
     words: list[str] = []
     if block_bytes is not None and np.isfinite(block_bytes):
         words.append(format_bytes(block_bytes))
@@ -397,7 +397,7 @@ def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
 
 
 def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
-    """Several sweeps as one, each curve under the name of where it comes from; one alone stays as it is."""
+    """Several sweeps as one, each curve's name preceded by its part's name; one alone stays unchanged."""
     labelled = list(parts)
     if len(labelled) == 1:
         return labelled[0][1]
@@ -447,7 +447,7 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
 
 
 def _common(values: Iterable[str]) -> str:
-    """The values without repetition, for a field that may differ between the parts."""
+    """The distinct values, joined, for a field that may differ between the parts."""
     return ", ".join(dict.fromkeys(v for v in values if v))
 
 
@@ -462,7 +462,7 @@ def recorded_options(details: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
 
 
 def recorded_caches(details: Mapping[str, Any]) -> dict[str, float]:
-    """The data caches that the machine of the measurement was seen to have, smallest first; {name: bytes}."""
+    """The data caches of the measured machine, smallest first; {name: bytes}."""
     given = details.get("caches")
     if isinstance(given, Mapping):
         sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}

@@ -1,4 +1,4 @@
-"""Files that somebody else may have written, read without trust: size, kind and encoding are checked first."""
+"""Reads untrusted files: size, kind and encoding are checked first."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Whatever a reader raises over a file becomes a DataError that names the file.
+    """Turn any exception of a reader into a DataError that names the file.
 
-    The one rule for every file that others wrote: each reader checks what it expects, and what it did not expect is no
-    traceback, and does not keep other files from being read.
+    Every reader of untrusted files runs inside it: unexpected content gives no traceback, and other files are still
+    read.
     """
     try:
         yield
@@ -55,9 +55,9 @@ def reading(name: str) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """A regular file and its size in bytes; DataError naming it where it is none or cannot be read.
+    """A regular file and its size in bytes; DataError naming it where it is not regular or cannot be read.
 
-    A pipe would block on opening, so it is opened without waiting and refused by its kind.
+    A pipe would block on opening, so it is opened without waiting and rejected by its kind.
     """
     try:
         with os.fdopen(os.open(path, _WITHOUT_WAITING), "rb") as file:
@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def read_head(path: Path) -> str:
-    """The first 64 KiB as text of one byte a character, to see what a file is; "" where it cannot be read."""
+    """The first 64 KiB as Latin-1 text, to detect the format; "" where it cannot be read."""
     try:
         with _opened(path) as (file, _):
             return file.read(HEAD_BYTES).decode("latin-1")
@@ -86,8 +86,8 @@ def read_head(path: Path) -> str:
 class Lines(io.RawIOBase):
     """The bytes of a file for a reader that keeps whole lines in memory: DataError where a line has no end.
 
-    No line of a tool's output is longer than some ten KiB; one of ``LONGEST_LINE`` or more (a disk's zeros, a binary
-    file) would fill the memory before it is refused.
+    Lines of tools are at most some ten KiB long; one of ``LONGEST_LINE`` or more (a disk's zeros, a binary file) would
+    fill the memory before it is rejected.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,7 +101,7 @@ class Lines(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read on; DataError as said above, OSError where the file cannot be read any more."""
+        """Read into ``buffer``; DataError for too long a line, OSError where the file cannot be read."""
         view = memoryview(buffer)[:LONGEST_LINE]
         count = self._file.readinto(view) or 0
         newline = bytes(view[:count]).rfind(b"\n")
@@ -120,7 +120,7 @@ class Lines(io.RawIOBase):
 
 
 def check_rows(count: int, name: str) -> None:
-    """DataError where a text holds more rows than any sweep has points, before they are read one by one."""
+    """Raise DataError where a text holds more rows than any sweep has points, before they are read one by one."""
     if count > MAX_ROWS:
         raise DataError(
             f"{name} has {count:,} rows, more than the {MAX_ROWS:,} that are read as points; give the means of the "
@@ -129,7 +129,7 @@ def check_rows(count: int, name: str) -> None:
 
 
 def check_readable(path: Path) -> None:
-    """DataError naming the file where it is no regular file that may be read, or is empty."""
+    """Raise DataError naming the file where it is empty, or not a readable regular file."""
     with _opened(path) as (_, size):
         if size == 0:
             raise DataError(f"{path} is empty; the tool wrote nothing, so measure again")
@@ -138,8 +138,8 @@ def check_readable(path: Path) -> None:
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """The text of a regular file of at most ``max_bytes``: UTF-8, UTF-16 with its mark (as PowerShell writes), Latin-1.
 
-    ``STDIN`` reads the standard input. Raises DataError naming the file where it is missing, unreadable, no regular
-    file, too large, empty or binary.
+    ``STDIN`` reads the standard input. Raises DataError naming the file where it is missing, unreadable, not regular,
+    too large, empty or binary.
     """
     if path == STDIN:
         content = sys.stdin.buffer.read(max_bytes + 1)
@@ -181,9 +181,9 @@ MOST_DIGITS = 300
 
 
 def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) -> dict[str, Any]:
-    """The JSON object in a file of our own with one of these values of ``schema``.
+    """The JSON object in a file of qsim with one of these values of ``schema``.
 
-    DataError naming the file, ``what`` it is not, and ``remedy``.
+    DataError naming the file, ``what`` was expected, and ``remedy``.
     """
     is_empty = path.is_file() and not path.stat().st_size  # read_text would say to measure again
     text = "" if is_empty else read_text(path)

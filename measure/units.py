@@ -1,7 +1,7 @@
-"""Quantities with units, and mixes of reads and writes, in and out. Inside the program everything is SI.
+"""Parses and formats quantities with units, and mixes of reads and writes. Inside the program everything is SI.
 
 Parsing accepts what people type (``80us``, ``4KiB``, ``600k``, ``20k/s``, ``3:1 R:W``, ``randrw``); formatting picks a
-readable unit. Both live here so that a unit is chosen at the edge and nowhere else.
+readable unit. Both are here so that units are chosen only at the edge.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 CACHE_LINE_BYTES = 64
-"""A request of memory, which moves whole cache lines."""
+"""Size of a memory request, which moves a whole cache line."""
 
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
 
@@ -72,7 +72,7 @@ def _finite(value: float, text: str, what: str) -> float:
 
 
 def _quantity(text: str, what: str, scales: Mapping[str, float], *, takes: str, example: str) -> tuple[float, float]:
-    """The number and the factor of its unit, 1 without one. ValueError naming ``what`` for another unit."""
+    """The number and the factor of its unit (1 without a unit). ValueError naming ``what`` for an unknown unit."""
     value, unit = _split(text, what, example)
     scale = 1.0 if not unit else scales.get(unit if unit == "m" else unit.lower())
     if scale is None:
@@ -83,7 +83,7 @@ def _quantity(text: str, what: str, scales: Mapping[str, float], *, takes: str, 
 def parse_duration(text: str, what: str = "duration") -> float:
     """Seconds from ``"80us"``, ``"1.5 ms"``, ``"2min"``; a bare number is seconds.
 
-    Raises ValueError naming ``what`` for an unknown unit or no number.
+    Raises ValueError naming ``what`` for an unknown unit or text without a number.
 
     >>> parse_duration("80us")
     8e-05
@@ -236,7 +236,7 @@ def format_percent(percent: float, digits: int = 2) -> str:
 
 
 def format_bytes(size: float, digits: int = 4) -> str:
-    """``4096`` as ``"4 KiB"``, in the largest unit of which there is one.
+    """``4096`` as ``"4 KiB"``, in the largest unit not above the size.
 
     >>> format_bytes(4096), format_bytes(3 * 2**30), format_bytes(5000, digits=3)
     ('4 KiB', '3 GiB', '4.88 KiB')
@@ -264,7 +264,7 @@ _WRITE = re.compile(
 
 @dataclass(frozen=True)
 class Mix:
-    """``read_fraction`` (None where the words do not tell), ``pattern`` (random | sequential), and further words."""
+    """``read_fraction`` (None where unknown), ``pattern`` (random | sequential), and further words."""
 
     read_fraction: float | None = None
     pattern: str | None = None
@@ -272,7 +272,7 @@ class Mix:
 
 
 def parse_mix(text: str) -> Mix:
-    """The mix that a cell or a flag names. A mix without its ratio ("Read and Write") has no read fraction.
+    """The mix named in a cell or an option. A mix without its ratio ("Read and Write") has no read fraction.
 
     >>> parse_mix("3:1 R:W").read_fraction, parse_mix("Write-Only (Non-Temporal)")
     (0.75, Mix(read_fraction=0.0, pattern=None, note='non-temporal'))
@@ -293,7 +293,7 @@ def parse_mix(text: str) -> Mix:
 
 
 class Figure(Protocol):
-    """Writes a number with its unit, to this many significant digits; in the unit of ``like``, unnamed, if given."""
+    """Formats a number with its unit to ``digits`` significant digits; with ``like``, in its unit, unnamed."""
 
     def __call__(self, value: float, digits: int = 3, like: float | None = None, /) -> str:
         """The text."""

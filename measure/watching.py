@@ -1,8 +1,8 @@
-"""The kernel's counters of block devices, /proc/diskstats: watched every second, or while a tool measures the device.
+"""Watches the kernel's counters of block devices, /proc/diskstats, every second or while a tool measures the device.
 
 The fields are those of the kernel's Documentation/admin-guide/iostats.rst. Since Linux 5.0 the weighted time is the sum
-of the times of completed requests, so that it says no more than X R; the number in flight is the other side of Little's
-law: it is sampled, and weighted by the time that the kernel counted the device busy.
+of the times of completed requests, which is X R; the number in flight is the other side of Little's law: it is sampled,
+and weighted by the time that the kernel counted the device busy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WRAPS = 2**32
 
 @dataclass(frozen=True)
 class Counters:
-    """What the kernel had counted of one device since it appeared; ``in_flight`` is of this moment."""
+    """The kernel's counters of one device since it appeared; ``in_flight`` is the present number."""
 
     reads: int
     sectors_read: int
@@ -56,7 +56,7 @@ def read_counters(text: str) -> dict[str, Counters]:
 
 
 def counters_now() -> dict[str, Counters]:
-    """Those of this machine. Raises MeasureError where its kernel does not count."""
+    """The counters of this machine's devices. Raises MeasureError where its kernel does not count."""
     try:
         return read_counters(DISKSTATS.read_text("ascii"))
     except OSError as error:
@@ -67,9 +67,9 @@ def counters_now() -> dict[str, Counters]:
 
 
 def device_name(given: str, known: dict[str, Counters]) -> str:
-    """The kernel's name of a device that was given as ``nvme0n1``, /dev/nvme0n1, /dev/mapper/root, /dev/disk/by-id/....
+    """The kernel's name of a device given as ``nvme0n1``, /dev/nvme0n1, /dev/mapper/root, /dev/disk/by-id/....
 
-    Raises MeasureError listing the devices there are.
+    Raises MeasureError listing the known devices.
     """
     path = Path(given)
     name = path.resolve().name if path.is_absolute() else given
@@ -94,7 +94,7 @@ def between(
     in_flight: Sequence[int],
     late_looks_share: float = 0.0,
 ) -> DeviceInterval | None:
-    """What happened between two looks; None where the counters are back at zero (the device was replaced)."""
+    """The activity between two readings; None where the counters were reset (the device was replaced)."""
     steps = {name: _step(getattr(before, name), getattr(after, name)) for name in Counters.__dataclass_fields__}
     counts = {name: step for name, step in steps.items() if name != "in_flight" and step is not None}
     if len(counts) < len(steps) - 1:
@@ -119,13 +119,13 @@ def between(
 
 
 def over_time(in_flight: Sequence[int], busy_share: float, most_share: float = 1.0) -> tuple[float, float]:
-    """Mean and variance over time of the number in flight, sampled by looks.
+    """Mean and variance over time of the number in flight, from samples.
 
-    A look comes when a processor is free, so that looks see a busy device too seldom, or too often. How long the device
-    was busy the kernel counts, whoever looks: looks that saw it busy get that weight (post-stratification: Cochran,
-    Sampling Techniques, 1977, section 5A.9). Where none did, one request at a time is taken; where the kernel does not
-    count, each look has the same weight. Linux 5.0 to 6.9 counts a whole tick of its clock for a lone short request: of
-    the busy share, more than ``most_share`` (what all requests took together) is believed only as far as looks saw it.
+    A sample is taken when a processor is free, so that samples see a busy device too seldom, or too often. The kernel
+    counts how long the device was busy: samples that saw it busy get that weight (post-stratification: Cochran,
+    Sampling Techniques, 1977, section 5A.9). Where none did, one request at a time is assumed; where the kernel does
+    not count, all samples have equal weight. Linux 5.0 to 6.9 counts a whole clock tick for a lone short request: a
+    busy share above ``most_share`` (total response time) is used only up to the share of samples that saw it busy.
 
     >>> over_time([0, 0, 0, 4], 0.5)
     (2.0, 4.0)
@@ -139,7 +139,7 @@ def over_time(in_flight: Sequence[int], busy_share: float, most_share: float = 1
 
 
 def _step(before: int, after: int) -> int | None:
-    """How far a counter went on; over its end where it is nearly there, and None where it is back at zero."""
+    """The increase of a counter, also across its overflow; None where it was reset."""
     if after >= before:
         return after - before
     wrapped = after - before + WRAPS
@@ -147,12 +147,12 @@ def _step(before: int, after: int) -> int | None:
 
 
 LATE_S = 1e-3
-"""A look that comes later than this waited for a processor."""
+"""Seconds: a sample later than this waited for a processor."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """An interval of which nothing is known, and why: ``gone`` (the device vanished) or ``reset``."""
+    """An interval without data, and why: ``gone`` (the device vanished) or ``reset``."""
 
     device: str
     why: str
@@ -166,10 +166,10 @@ def watch(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[list[DeviceInterval | Lost]]:
-    """What each of ``devices`` did in every interval, for ever, or until all of them are gone.
+    """The activity of each of ``devices`` in every interval, until all of them are gone.
 
-    Nothing is written and no request is sent. Raises MeasureError for a device that there is not. A device that
-    vanishes is ``Lost`` once; when it comes back its counters are followed again.
+    Nothing is written and no request is sent. Raises MeasureError for an unknown device. A device that vanishes is
+    ``Lost`` once; when it comes back its counters are followed again.
     """
     known = look()
     names = list(dict.fromkeys(device_name(given, known) for given in devices))
@@ -204,7 +204,7 @@ def _sample(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> dict[str, list[tuple[int, float]]]:
-    """The number in flight in each device, again and again until then, and how late each look was."""
+    """Samples until the time ``until``: the number in flight in each device, and how late the sample was, seconds."""
     seen: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
     while (left := until - (asleep := clock())) > 0:
         rest = min(left, 1 / LOOKS_PER_S)
@@ -218,11 +218,11 @@ def _sample(
 
 EVERY_S = 0.02
 AT_WORK = 50
-"""Requests completed by which a tool has begun: fio takes half a second to start, on a busy machine more."""
+"""Requests completed that show that a tool has begun: fio takes half a second to start, on a busy machine more."""
 
 
 def counted_device(target: Path | None) -> str:
-    """The kernel's name of the device behind ``target``; "" where there is none, as for a server's address (None).
+    """The kernel's name of the device behind ``target``; "" where there is none, as for a network address (None).
 
     >>> counted_device(None)
     ''
@@ -237,12 +237,12 @@ def counted_device(target: Path | None) -> str:
 
 
 Seen = list[tuple[float, Counters]]
-"""Looks at a device's counters: when, and what they were."""
+"""Readings of a device's counters: monotonic time, and counters."""
 
 
 @contextmanager
 def counting(device: str, look: Callable[[], dict[str, Counters]] = counters_now) -> Iterator[Seen]:
-    """Look at the counters of ``device`` over and over while the block runs; at none where that is "".
+    """Read the counters of ``device`` repeatedly while the block runs; not at all where it is "".
 
     >>> with counting("") as seen:
     ...     pass
@@ -265,13 +265,13 @@ def counting(device: str, look: Callable[[], dict[str, Counters]] = counters_now
 
 
 def began(seen: Sequence[tuple[float, Counters]]) -> float | None:
-    """When the device was at work first since the looks began, of the monotonic clock; None before."""
+    """Monotonic time at which the device's work began; None before."""
     done = [(when, counters.reads + counters.writes) for when, counters in seen]
     return next((when for when, count in done if count - done[0][1] >= AT_WORK), None)
 
 
 def rate_since(seen: Sequence[tuple[float, Counters]], moment: float, least_s: float = 0.2) -> float | None:
-    """Requests completed a second since ``moment``, of the monotonic clock; None before ``least_s`` of looks."""
+    """Requests completed a second since monotonic time ``moment``; None before ``least_s`` seconds of readings."""
     since = [(when, counters.reads + counters.writes) for when, counters in seen if when >= moment]
     if not since or (seconds := since[-1][0] - since[0][0]) < least_s:
         return None

@@ -1,1 +1,1 @@
-"""Checks of a sweep, one law a file; ``audit`` asks them all."""
+"""Checks of a sweep, one law a file; ``audit`` runs them all."""

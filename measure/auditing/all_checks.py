@@ -1,11 +1,10 @@
-"""``audit``: what a table of measurements says against itself, with a hypothesis and the run that would settle it.
+"""``audit``: contradictions in a table of measurements, each with a hypothesis and the run that would decide it.
 
-Closed sweeps are held against Little's law (:mod:`measure.auditing.littles_law`) and looked at for drift and falls past
+Closed sweeps are checked against Little's law (:mod:`measure.auditing.littles_law`), for drift and for falls past
 the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lines in flight
-(:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration needs
-of them. All of them are asked how the runs were made (repeats that disagree, caches that answered, a busy machine),
-whether they were steady (:mod:`measure.formats.fio.steady_state`) and which points are outliers
-(:mod:`measure.repeats`).
+(:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration
+needs. All are checked for the conditions of the runs (repeats that disagree, cached answers, a busy machine),
+steadiness (:mod:`measure.formats.fio.steady_state`) and outliers (:mod:`measure.repeats`).
 
 ``corrected`` undoes the errors that the audit can prove. Only what Little's law determines is changed: a unit, the
 block size, jobs that were not counted, and otherwise the latency, which becomes N / X where the printed one contradicts
@@ -46,7 +45,7 @@ _MOST_NAMED = 10
 
 
 def not_checked(sweep: Sweep) -> list[str]:
-    """What the audit could not look at in these data, so that its silence says nothing of it.
+    """What the audit could not check in these data.
 
     >>> from measure import load_dataset
     >>> not_checked(load_dataset("004-ssd-depth"))
@@ -63,11 +62,11 @@ def not_checked(sweep: Sweep) -> list[str]:
 
 
 def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
-    """Everything the numbers say against themselves, errors first. What the importer noticed is in ``sweep.findings``.
+    """All findings of the checks, errors first. Findings of the importer are in ``sweep.findings``.
 
-    One finding per curve and cause; where three curves or more tell the same, one finding for all of them. The list is
-    never empty: where Little's law holds, an info says how well. With ``series`` only what concerns that curve (or the
-    whole table), still judged with its siblings: reads alone and writes alone tell what is wrong with a mix, and
+    One finding per curve and cause; where three curves or more have the same, one finding for all of them. The list is
+    never empty: where Little's law holds, an info says how well. With ``series`` only findings on that curve (or the
+    whole table), still judged with its siblings: reads alone and writes alone show what is wrong with a mix, and
     several block sizes what is wrong with all of them, so audit the whole sweep and not one selected curve.
 
     >>> from measure import load_dataset
@@ -83,7 +82,7 @@ def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
 
 @lru_cache(maxsize=8)
 def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
-    """What every check says of every curve; kept, as it is asked for curve by curve."""
+    """The findings of every check on every curve; cached, as callers ask curve by curve."""
     if sweep.load_type.is_delay or sweep.load_type.is_bandwidth:
         found = list(check_memory(sweep))
     elif sweep.load_type.is_open:
@@ -105,7 +104,7 @@ def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
 
 
 def _merged(findings: Sequence[Finding]) -> list[Finding]:
-    """One finding where three curves or more say the same but for their numbers; the first speaks for all."""
+    """Findings with those of three curves or more that differ only in numbers merged into the first."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for f in findings:
         says = re.sub(r"[\d.]+ ?[kmunKMGT]?(?:iB|B|s|/s)?", "#", f.hypothesis)
@@ -139,7 +138,7 @@ _WORTH = 0.05
 
 
 def corrected(sweep: Sweep) -> Sweep:
-    """The sweep with what the audit shows to be wrong put right; the same sweep where nothing is.
+    """The sweep with errors corrected that the audit proves; the same sweep where there are none.
 
     - a unit off by 1000: the latency is divided by it;
     - a file's size taken for the block's: throughput and block are recomputed, and the curve gets a new name;
@@ -147,7 +146,7 @@ def corrected(sweep: Sweep) -> Sweep:
     - one direction tabulated, half a latency, a missing share: R = N / X at the points that deviate by more than 5 %
       (at all points where one direction was tabulated).
 
-    Writes to the page cache cannot be put right. Sweeps that are not closed are returned unchanged.
+    Writes to the page cache cannot be corrected. Sweeps that are not closed are returned unchanged.
     """
     if not sweep.load_type.is_closed:
         return sweep
@@ -165,7 +164,7 @@ def corrected(sweep: Sweep) -> Sweep:
     details = {**sweep.provenance.details, "corrected": list(dict.fromkeys(n.message for n in notes))}
     if verdict is not None:
         points["series"] = [_file_name(row) for row in points.to_dict("records")]
-        # The audit of the corrected sweep still has to know how many blocks there were to keep in flight.
+        # The audit of the corrected sweep still needs the number of blocks in the file.
         details["file_bytes"] = dict(zip(points["series"], points.pop("claimed_bytes"), strict=True))
     return replace(
         sweep, points=points, findings=(*sweep.findings, *notes), provenance=replace(sweep.provenance, details=details)
@@ -188,7 +187,7 @@ def _apply(points: pd.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     implied = points["load"] / points["throughput_per_s"]
     off = (points["latency_s"] / implied - 1).abs() > (0 if diagnosis.cause == "one-direction" else _WORTH)
     changed = rows & off & (points["load"] > 0)
-    # The submission gap at depth 1 is a truth of its own and no misprint.
+    # The submission gap at depth 1 is real and not a misprint.
     if diagnosis.cause != "one-direction":
         changed &= (points["latency_s"] / implied - 1).abs().gt(0.1) | points["load"].gt(1)
     points.loc[changed, "latency_s"] = implied[changed]
@@ -224,15 +223,15 @@ def _note(series: str, what: str, diagnosis: Diagnosis) -> Finding:
 
 _DISAGREE, _DISAGREE_BADLY = 0.10, 0.30  # the relative standard deviation between the repeats of one point
 _SMALL_FILE_BYTES = 2**30
-"""A file that fits the DRAM of a drive, or a cache of the host, is no sample of the device."""
+"""A smaller file fits the DRAM of a drive, or a cache of the host, and does not represent the device."""
 FILELESS_ENGINES = ("null", "nbd", "rbd", "http", "net")
-"""Engines that read no file of this machine, so that no page cache stands before them."""
+"""Engines that read no local file, so that no page cache is involved."""
 
-_LATE_SHARE, _LEAST_LATE_S = 0.1, 1e-4  # reported from this share of a latency on, and from so much
+_LATE_SHARE, _LEAST_LATE_S = 0.1, 1e-4  # reported from this share of a latency on, and from these seconds
 
 
 def check_repeats(sweep: Sweep) -> Iterator[Finding]:
-    """Points that were measured again and came out otherwise: the worst of each curve."""
+    """Points whose repeats disagree: the worst of each curve."""
     points = sweep.mean_points()
     for series, group in each_series(points[points["repeats"] > 1]):
         spread = group["throughput_spread"].to_numpy(float)
@@ -244,7 +243,7 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
         row = group.iloc[worst]
         measured = sweep.points[(sweep.points["series"] == series) & (sweep.points["load"] == row["load"])]
         rates = measured["throughput_per_s"]
-        # Our own repeats of one point have files that differ in the number of the repeat only.
+        # qsim's repeats of one point have files that differ only in the number of the repeat.
         sources = measured["source"].dropna().astype(str).str.replace(r"\.r\d+(?=\.json$)", "", regex=True).unique()
         changed = "the device changed between the runs (write cache, temperature, other programs)"
         if len(sources) > 1:
@@ -278,9 +277,9 @@ def check_buffered(sweep: Sweep) -> Iterator[Finding]:
 
 
 def check_working_set(sweep: Sweep) -> Iterator[Finding]:
-    """A file that is small enough for a cache between the program and the device.
+    """A file small enough for a cache between the program and the device.
 
-    Direct I/O goes past the caches of the CPU and of the system, so there it is the drive's own that is in doubt.
+    Direct I/O bypasses the caches of the CPU and of the system, so there it may fit the drive's cache.
     """
     for options in recorded_options(sweep.provenance.details):
         size = parse_fio_size(options.get("size", options.get("filesize", "")))
@@ -301,7 +300,7 @@ def check_working_set(sweep: Sweep) -> Iterator[Finding]:
 
 
 def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
-    """Points at which the machine woke a sleeping program so late that their latencies hold much of it."""
+    """Points whose latencies include much wakeup delay of a busy machine."""
     if WOKEN_LATE not in sweep.points:
         return
     late = sweep.points[WOKEN_LATE]

@@ -1,7 +1,7 @@
-"""The curves of a closed sweep, N, X and R over the depths, repeats averaged, and what their shape says.
+"""The curves of a closed sweep, N, X and R over the depths, repeats averaged, and checks of their shape.
 
-Beyond Little's law: drift, a fall past the peak, and what a calibration needs: a saturated point, one way of handing
-requests over, wider tails.
+Beyond Little's law: drift, a fall past the peak, and what a calibration needs: a saturated point, one way of
+submission, wider tails.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ class ClosedCurve:
 
     @property
     def in_flight(self) -> Floats:
-        """X R, the requests that were really outstanding."""
+        """X R, the mean number of outstanding requests."""
         return self.throughput * self.latency
 
     @property
     def implied_latency(self) -> Floats:
-        """N / X, seconds: what the depth and the throughput say about the response time."""
+        """N / X, seconds: the response time that depth and throughput imply."""
         return self.load / self.throughput
 
     def at(self, point: int) -> str:
-        """Where a point lies: "depth 8", "8 clients"."""
+        """A point's load in words: "depth 8", "8 clients"."""
         return self.load_type.at(float(self.load[point]))
 
     @property
     def worst(self) -> int:
-        """The index of the point farthest from 1, on a logarithmic scale."""
+        """The index of the point whose ratio is farthest from 1, on a logarithmic scale."""
         return int(np.argmax(np.abs(np.log(self.ratio))))
 
 
 def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
-    """The curves of a closed sweep whose depth is known; repeats averaged. Depth 0 and rate-limited points are out.
+    """The curves of a closed sweep, repeats averaged, without points of depth 0, unknown depth or limited rate.
 
-    A point is rate-limited, or of unknown depth, where the importer's column ``unchecked`` or a finding of it says so.
-    Points whose latency or throughput was computed by Little's law are in where ``computed`` says so.
+    The importer's column ``unchecked``, or its findings, mark points of limited rate or unknown depth. Points whose
+    latency or throughput was computed by Little's law are included with ``computed``.
     """
     unknown = {(f.series, f.load) for f in sweep.findings if f.check in ("depth-not-recorded", "rate-limited")}
     files = sweep.provenance.details.get("file_bytes")
@@ -89,7 +89,7 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
 
 
 def with_block(curve: ClosedCurve, block_bytes: float) -> ClosedCurve:
-    """The curve as it is if its throughput is counted in blocks of ``block_bytes``; the claimed block is the file's."""
+    """The curve with throughput counted in blocks of ``block_bytes``; the claimed block is the size of the file."""
     if curve.block_bytes is None:
         return curve
     scale = curve.block_bytes / block_bytes
@@ -97,7 +97,7 @@ def with_block(curve: ClosedCurve, block_bytes: float) -> ClosedCurve:
 
 
 def ratio_range(values: Floats) -> str:
-    """The least and the greatest ratio in words; one where they are alike."""
+    """The least and the greatest ratio in words; one where they are equal."""
     low, high = ratio_text(values.min()), ratio_text(values.max())
     return low if low == high else f"{low} to {high}"
 
@@ -120,14 +120,14 @@ _KNOWN_SCALES = (
 
 
 def check_curve(curve: ClosedCurve) -> Iterator[Finding]:
-    """Findings on the shape of one curve, over the depths as they are."""
+    """Findings on the shape of one curve over its depths."""
     if len(curve.load) > 1:
         yield from _drift(curve)
         yield from _past_the_peak(curve)
 
 
 def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
-    """Bandwidth against throughput x block, where all three are given."""
+    """Findings on bandwidth against throughput x block, where all three are given."""
     points = sweep.points.dropna(subset=["bandwidth_bytes_per_s", "block_bytes"])
     if points.empty:
         return
@@ -150,7 +150,7 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
 
 
 def check_open(sweep: Sweep) -> Iterator[Finding]:
-    """Open arrivals: the rate reached against the rate asked for. N = X R is no check there, L is not given."""
+    """Findings on open arrivals: the measured rate against the requested one. N = X R cannot be checked."""
     for series, group in each_series(sweep.mean_points()):
         asked = group["asked_rate_per_s" if "asked_rate_per_s" in group else "load"].to_numpy(float)
         reached = group["throughput_per_s"].to_numpy(float)
@@ -182,7 +182,7 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
 
 
 def _drift(curve: ClosedCurve) -> Iterator[Finding]:
-    """Throughput that falls from the first depth to the second and stays down is a drive that changed, not a queue."""
+    """A finding where throughput falls from the first depth to the second and stays down: the drive changed."""
     first, second = curve.throughput[:2]
     if second >= 0.85 * first or curve.throughput[1:].max() >= 0.95 * first:
         return
@@ -217,14 +217,14 @@ def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
 
 
 RISING = 0.7
-"""The throughput still follows the depth: d ln X / d ln N, which is 1 far below the knee and 0 far beyond it."""
+"""d ln X / d ln N from which throughput still follows the depth: it is 1 far below the knee and 0 far beyond it."""
 FEWEST_POINTS = 3
 BUSY = 1.3
-"""Of an open sweep: the longest response time over the shortest, from which on a queue is seen at all."""
+"""For an open sweep: the ratio of longest to shortest response time from which a queue is visible."""
 
 
 def check_saturation(sweep: Sweep) -> Iterator[Finding]:
-    """Curves whose heaviest load does not saturate the device, so that no point tells its peak."""
+    """Findings on curves whose heaviest load does not saturate the device, so that no point shows its peak."""
     if not sweep.load_type.is_drive:
         return
     for series, group in each_series(sweep.mean_points()):
@@ -266,7 +266,7 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterato
 
 
 def check_submission(sweep: Sweep) -> Iterator[Finding]:
-    """The same requests handed to the device in several ways, so that depths and latencies do not compare."""
+    """Findings on curves with several ways of submission, between which depths and latencies do not compare."""
     if "engine" not in sweep.points:
         return
     known = sweep.points.dropna(subset=["engine"])

@@ -1,10 +1,9 @@
 """Little's law as an audit: in a closed sweep N requests circulate, so N = X R at every point.
 
 X is the throughput and R the mean response time (Little 1961, L = lambda W, with L = N because no request is ever
-anywhere else). The ratio X R / N is 1 for a truthful table: over 3,450 public fio runs it is within 0.3 % at the
-median and 2 % at the 90th percentile. Where it is not 1, its *pattern* over depth, block size and direction tells why,
-and that is what the hypotheses below test, from the most specific to the least. Each one looks at all points of a
-curve, so that what it says is evidence and not a guess.
+anywhere else). The ratio X R / N is 1 for a correct table: over 3,450 public fio runs it is within 0.3 % at the
+median and 2 % at the 90th percentile. Where it is not 1, its *pattern* over depth, block size and direction shows why;
+the hypotheses below test for such patterns, from the most specific to the least. Each one uses all points of a curve.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from measure.sweep import COMPUTED, Sweep
 from measure.units import counted, format_bytes, format_duration
 
 TOLERANCE = 0.02
-"""|X R / N - 1| up to which the law holds (the 90th percentile of public runs)."""
+"""Largest |X R / N - 1| at which the law holds (the 90th percentile of public runs)."""
 
 _WARNING, _ERROR = 0.10, 0.20
 _LONGEST_GAP = 200e-6
-"""The longest time a request that a host can lose between a completion and the next submission, seconds."""
+"""The longest time per request between a completion and the next submission in a host, seconds."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the ratio's pattern says of one curve. ``factor`` is the number found (1000, a number of jobs)."""
+    """The cause of one curve's pattern of ratios. ``factor`` is the number found (1000, a number of jobs)."""
 
     curve: ClosedCurve
     cause: str
@@ -41,7 +40,7 @@ class Diagnosis:
 
     @property
     def evidence(self) -> str:
-        """The ratios with their depths (all of them where they are few, else their range and the worst), and more."""
+        """The ratios with their depths (all where there are few, else their range and the worst), and ``more``."""
         of, ratios = self.curve.load_type, [ratio_text(r) for r in self.curve.ratio]
         loads, worst = [f"{n:g}" for n in self.curve.load], self.curve.worst
         found, places = ", ".join(ratios), f"at {of.place(', '.join(loads))}"
@@ -80,7 +79,7 @@ class BlockVerdict:
 
 
 def block_verdict(sweep: Sweep, curves: Sequence[ClosedCurve]) -> BlockVerdict | None:
-    """The file's size taken for the block's, tested where throughput was computed as bandwidth / block.
+    """The verdict that a table gives the file's size as the block's, tested where throughput is bandwidth / block.
 
     A wrong block b scales every ratio by b'/b, the same at all depths; at the lowest depth nothing else does. So b' =
     b * ratio must come out as one power of two from at least two different claimed blocks (or from one, over at least
@@ -130,7 +129,7 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
 
 
 def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on the law: how well it holds, or what its pattern says."""
+    """Findings on the law: how well it holds, or why it does not."""
     verdict, found = diagnoses(sweep)
     if not found:
         computed = "unchecked" in sweep.points and bool(sweep.points["unchecked"].eq(COMPUTED).any())
@@ -165,7 +164,7 @@ def _unit_undone(factor: float) -> str:
 
 
 def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
-    """A unit off by a power of 1000: after the correction every point is close to 1."""
+    """A unit off by a power of 1000: corrected for it, every ratio is close to 1."""
     for factor in (1e3, 1e-3, 1e6, 1e-6):
         corrected = curve.ratio / factor
         if np.all((corrected > 0.4) & (corrected < 1.25)) and 0.7 < np.median(corrected) < 1.1:
@@ -194,7 +193,7 @@ def _jobs_not_counted(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
 
 
 def _page_cache(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosis | None:
-    """Writes that only reached memory: each far faster than a read of the same device, yet few of them a second."""
+    """Writes that only reached the page cache: each far faster than a read of the device, yet few a second."""
     if curve.read_fraction != 0 or np.max(curve.ratio) >= 0.7:
         return None
     alike = (curve.block_bytes, curve.file_bytes, curve.load[0])
@@ -268,7 +267,7 @@ def _submission_gap(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis |
 
 
 def _mostly_outside(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
-    """Measured at depth 1 only, and a good part of the time is not in the latency: no pattern can tell more."""
+    """Measured at depth 1 only, with much time outside the latency: no pattern can show more."""
     if np.any(curve.load > 1) or np.any(curve.ratio > 1 + TOLERANCE):
         return None
     whole, held = format_duration(curve.implied_latency[0]), format_duration(curve.latency[0])
@@ -303,7 +302,7 @@ def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | N
 
 
 def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
-    """The ratio falls with the depth: the requests asked for were never outstanding."""
+    """The ratio falls with the depth: the requested number was never outstanding."""
     ratio, flight, of = curve.ratio, curve.in_flight, curve.load_type
     if len(ratio) < 2 or ratio[-1] > 0.8 * ratio[0] or ratio[-1] > 0.8 or np.any(ratio > 1.25):
         return None

@@ -42,7 +42,7 @@ def check_memory(sweep: Sweep) -> Iterator[Finding]:
 
 
 def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on a sweep over buffer sizes: what it is not."""
+    """Findings on a sweep over buffer sizes, which is not a curve over load."""
     sizes, caches = sweep.points["load"], recorded_caches(sweep.provenance.details)
     inside, fit = sizes[sizes <= max(caches.values(), default=0.0)], ""
     if not inside.empty:
@@ -61,14 +61,14 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
 
 
 def cache_sized(sweep: Sweep) -> Finding | None:
-    """The error that a curve of ``sweep`` is one of a cache; None where none is, or the sweep is no memory."""
+    """The error that a curve of ``sweep`` shows a cache; None where none does, or the sweep is not of a memory."""
     groups = each_series(sweep.points) if sweep.load_type.is_memory else ()
     found = (f for series, group in groups for f in _cache(sweep, series, group["latency_s"].to_numpy(float)))
     return next((f for f in found if f.severity == "error"), None)
 
 
 def _cache(sweep: Sweep, series: str, latency: Floats) -> Iterator[Finding]:
-    """Whether a cache answered: by the buffer and the caches that were recorded, or by the latency."""
+    """Findings on a cache that answered: by the recorded buffer and caches, or by the latency."""
     details = sweep.provenance.details
     given = details.get("buffer_bytes")
     value = given.get(series) if isinstance(given, Mapping) else given
@@ -101,7 +101,7 @@ def _cache(sweep: Sweep, series: str, latency: Floats) -> Iterator[Finding]:
 
 
 def _which_cache(buffer: float | None, latency_s: float) -> str:
-    """The smallest cache that holds the buffer in any CPU of today, or what the latency suggests."""
+    """The smallest cache of today's CPUs that holds the buffer, or the one that the latency suggests."""
     if buffer is not None and buffer <= 32 * 2**10:
         return "a level-1 cache (32 KiB and more)"
     if buffer is not None and buffer <= 256 * 2**10:
@@ -110,7 +110,7 @@ def _which_cache(buffer: float | None, latency_s: float) -> str:
 
 
 def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> Iterator[Finding]:
-    """How many lines are in flight; ``idle`` is the point without load, in words and its index."""
+    """Findings on the number of lines in flight; ``idle``: the point without load, in words, and its index."""
     low, peak, product = int(np.argmin(lines)), int(np.argmax(lines)), f"bandwidth x latency / {CACHE_LINE_BYTES} B"
     units = "check the units of both columns: MLC prints ns and decimal MB/s."
     if lines[low] < 0.9:
@@ -160,7 +160,7 @@ def _listed_figures(
 
 
 def known_peak(sweep: Sweep) -> float | None:
-    """The peak (bytes/s) of the traffic of a sweep of one series, by the probe of ``qsim measure memory``; or None."""
+    """The peak bandwidth (bytes/s) of a sweep's one traffic, measured by ``qsim measure memory``; else None."""
     if not sweep.load_type.is_memory:
         return None
     series = sweep.series[0]

@@ -1,7 +1,7 @@
 """Published measurements that come with the package, so that everything can be tried without hardware.
 
-``dataset_names()`` lists them, ``about(name)`` says what each is and what is wrong with it, ``load_dataset(name)``
-gives the Sweep and ``dataset_table(name)`` the table as printed.
+``dataset_names()`` lists them, ``about(name)`` describes one with its known errors, ``load_dataset(name)`` gives the
+Sweep and ``dataset_table(name)`` the table as printed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class DatasetInfo:
     """One table of the catalogue.
 
     ``columns`` and ``units`` are what :func:`measure.load` needs to read it. ``curve`` is False where the table has no
-    throughput or no load, so that it cannot become a Sweep; ``why_no_curve`` then says what there is instead.
+    throughput or no load, so that it cannot become a Sweep; ``why_no_curve`` then says what it holds.
     """
 
     name: str
@@ -55,7 +55,7 @@ _BY_NAME = {
 
 
 def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
-    """The names in the catalogue's order; with ``curves_only`` those that ``load_dataset`` gives as a Sweep.
+    """The names in the catalogue's order; with ``curves_only`` those that ``load_dataset`` can load.
 
     >>> dataset_names(curves_only=True)[:2]
     ('000-ssd', '000-memory')
@@ -64,7 +64,7 @@ def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
 
 
 def about(name: str) -> DatasetInfo:
-    """What is known of a dataset. DataError listing the names for an unknown one."""
+    """The catalogue's entry of a dataset. DataError listing the names for an unknown one."""
     info = _BY_NAME.get(name)
     if info is None:
         raise DataError(f"there is no dataset {name!r}; there are {', '.join(_BY_NAME)}")
@@ -72,11 +72,11 @@ def about(name: str) -> DatasetInfo:
 
 
 def load_dataset(name: str, *, as_published: bool = False) -> Sweep:
-    """A dataset as a Sweep in SI units, every curve of it, with what the audit finds corrected.
+    """A dataset as a Sweep in SI units, all its curves, with the errors corrected that the audit proves.
 
     A Finding says what was corrected (:mod:`measure.auditing.all_checks`); ``as_published`` leaves the numbers as
     they were printed.
-    Raises DataError for an unknown name, and for a table that is no curve, naming what there is instead.
+    Raises DataError for an unknown name, and for a table that is not a curve, naming what it holds.
 
     >>> load_dataset("004-ssd-depth")
     Sweep 004-ssd-depth: 5 points of 1 curve by fio on Windows, direct not set: 16 KiB
@@ -93,7 +93,7 @@ def load_dataset(name: str, *, as_published: bool = False) -> Sweep:
     provenance = Provenance(
         tool=info.tool, cpu=info.host_cpu, device=info.device, source=f"{info.source}, table {name}", details=details
     )
-    # The columns that a printed table has beyond its curve are known to the catalogue and need no remark.
+    # The catalogue knows a table's further columns: no finding about them.
     noted = tuple(f for f in sweep.findings if f.check != "columns")
     sweep = replace(sweep, provenance=provenance, findings=noted, name=name)
     if as_published:
@@ -114,9 +114,9 @@ def _text(name: str) -> str:
 
 
 def check_labels(measured: Mapping[str, float], baseline: Mapping[str, float]) -> list[Finding]:
-    """Whether "read" and "write" in ``measured`` (latencies at depth 1, s) are those of ``baseline`` or exchanged.
+    """An error where "read" and "write" in ``measured`` (latencies at depth 1, s) are exchanged against ``baseline``.
 
-    An error where the exchange brings both within 25 % and the labels do not.
+    They are where the exchange brings both within 25 % and the labels do not.
     """
     if not {"read", "write"} <= set(measured) & set(baseline):
         return []
@@ -140,7 +140,7 @@ def check_labels(measured: Mapping[str, float], baseline: Mapping[str, float]) -
 
 
 def audit_dataset(name: str) -> list[Finding]:
-    """The audit of a dataset of the catalogue, also of those that are tables and no curves."""
+    """The audit of a dataset of the catalogue, also of tables that are not curves."""
     if about(name).curve:
         from measure.auditing.all_checks import audit
 

@@ -1,1 +1,1 @@
-"""Measuring a drive with fio, on this machine or on many: plan, run, keep, read."""
+"""Measuring a drive with fio: plan, run, store, read."""

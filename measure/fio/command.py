@@ -4,26 +4,26 @@ Closed: ``depth`` requests in each of ``jobs`` jobs circle between fio and the d
 completes. Open: requests arrive at ``arrival_rate_per_s`` as a Poisson process, whether or not the device keeps up;
 ``jobs`` is then the number of jobs among which the arrivals are shared, each submitting one request at a time.
 
-Why the commands are as they are:
+Reasons for the options:
 
 - ``direct=1``: the drive is measured, not the page cache. ``thread=1``: one process, which can be killed as a whole.
-- ``norandommap=1``: addresses are drawn independently, as the models' random routing supposes; fio's map of visited
-  blocks costs memory and time and makes the end of a pass unlike its beginning.
+- ``norandommap=1``: addresses are drawn independently, as the models' random routing assumes; fio's map of visited
+  blocks costs memory and time and makes the end of a pass differ from its beginning.
 - ``randseed``: another sequence of addresses for each point and repeat, the same when a point is measured again, so
-  that no point finds the blocks of the one before it in a cache of the drive.
-- ``lat_percentiles=1``: percentiles of the total latency, the one that Little's law is about.
-- The file is written once from end to end with incompressible data first: reads of blocks never written touch no
-  medium, and writes to an empty drive are faster than any later ones.
-- A synchronous engine ignores the depth: its outstanding requests are as many jobs.
-- io_uring rounds the depth up to a power of two (fio 3.33 keeps 8 requests outstanding where 6 were asked for), so
-  that another depth is shared among jobs of 4 and 2.
+  that no point finds the blocks of the previous one in a cache of the drive.
+- ``lat_percentiles=1``: percentiles of the total latency, which Little's law is about.
+- The file is first written once from end to end with incompressible data: reads of blocks never written touch no
+  medium, and writes to an empty drive are faster than later ones.
+- A synchronous engine ignores the depth: each outstanding request is a job.
+- io_uring rounds the depth up to a power of two (fio 3.33 keeps 8 requests outstanding at depth 6), so that
+  another depth is split among jobs of powers of two (4 and 2).
 - Open loop: many synchronous jobs, each a Poisson process at a small share of the rate; together they are a Poisson
-  process at the whole rate. A single job with ``rate_iops`` is none: it waits for what is in flight before it sleeps,
-  and starts the clock after the wait. fio takes whole rates, so that some jobs take one request a second more.
+  process at the whole rate. A single job with ``rate_iops`` is not: it waits for requests in flight before it sleeps,
+  and starts the clock after the wait. fio takes whole rates, so that some jobs have one request a second more.
   A job begins with a request, and its counted time with another, so the jobs of slow streams start in groups, one
-  after another: all at once they would be a burst, and near saturation its queue stays for most of a run. (fio 3.33
-  draws the times of ``startdelay=0-2s`` from the later half of that range, and at times all alike; so they are given.)
-  In a mix, reads and writes come from jobs of their own: two Poisson processes together are one whose requests have
+  after another: all at once they would be a burst, and near saturation its queue lasts for most of a run. (fio 3.33
+  draws the times of ``startdelay=0-2s`` from the later half of that range, sometimes all equal; so they are given.)
+  In a mix, reads and writes come from separate jobs: two Poisson processes together are one whose requests have
   random directions.
 """
 
@@ -53,7 +53,7 @@ SLOWEST_SUBMITTER_PER_S = 5  # and here where it takes 10 ms
 
 @dataclass(frozen=True)
 class FioJob:
-    """What one point asks for. Raises ValueError naming the field that cannot be measured."""
+    """The workload of one point. Raises ValueError naming an invalid field."""
 
     depth: int
     jobs: int
@@ -91,13 +91,13 @@ class FioJob:
         pattern: Pattern = "random",
         jobs: int | None = None,
     ) -> FioJob:
-        """Arrivals at a rate, shared among ``jobs`` jobs or as many as :func:`submitters` says."""
+        """Arrivals at a rate, shared among ``jobs`` jobs (default: :func:`submitters`)."""
         chosen = submitters(arrival_rate_per_s) if jobs is None else jobs
         return cls(1, chosen, block_bytes, read_percent, pattern, arrival_rate_per_s)
 
     @property
     def is_open(self) -> bool:
-        """Whether requests arrive at a rate of their own."""
+        """Whether requests arrive at a given rate."""
         return self.arrival_rate_per_s is not None
 
     @property
@@ -107,22 +107,22 @@ class FioJob:
 
     @property
     def sections(self) -> int:
-        """How many groups of jobs fio reports: in an open mix, reads and writes come from jobs of their own."""
+        """Number of groups of jobs that fio reports: in an open mix, reads and writes come from separate jobs."""
         return 2 if self.is_mix and self.is_open else 1
 
     @property
     def outstanding(self) -> int:
-        """How many requests there can be at once: the load of a closed point."""
+        """The most requests outstanding: the load of a closed point."""
         return self.depth * self.jobs
 
     @property
     def load(self) -> float:
-        """What varies along a curve: the outstanding requests, or the arrival rate that is asked for."""
+        """The load: outstanding requests, or the requested arrival rate per second."""
         return float(self.outstanding) if self.arrival_rate_per_s is None else self.arrival_rate_per_s
 
     @property
     def curve(self) -> FioJob:
-        """The same workload at the least load; equal for the points of one curve."""
+        """The workload at the least load; equal for the points of one curve."""
         if self.is_open:
             return replace(self, arrival_rate_per_s=2.0, jobs=1)
         return replace(self, depth=1)
@@ -135,7 +135,7 @@ class FioJob:
 
     @property
     def key(self) -> str:
-        """A name that no other workload has, the same in every run; fit for a file name."""
+        """A unique name of the workload, the same in every run; valid as a file name."""
         kind = f"{self.rw}{self.read_percent}" if self.is_mix else self.rw
         load = f"d{self.depth}" if self.arrival_rate_per_s is None else f"rate{self.arrival_rate_per_s:.12g}"
         return f"{self.block_bytes}-{kind}-{load}-j{self.jobs}"
@@ -149,10 +149,10 @@ class FioJob:
 
 
 def submitters(arrival_rate_per_s: float) -> int:
-    """How many jobs share the arrivals, so that a request seldom finds its job still busy with the one before.
+    """Number of jobs that share the arrivals, so that a request seldom finds its job busy with the previous one.
 
-    At most 400/s each, where a job is 5 % busy at a latency of 125 us, and 32 jobs at least; but of slow streams no
-    more than give each 5/s, since a job needs many arrivals within a run.
+    At most 400/s each, where a job is 5 % busy at a latency of 125 us, and at least 32 jobs; but for slow streams only
+    so many that each gets 5/s, since a job needs many arrivals within a run.
     """
     wanted = max(USUAL_SUBMITTERS, math.ceil(arrival_rate_per_s / FASTEST_SUBMITTER_PER_S))
     return max(1, min(wanted, math.floor(arrival_rate_per_s / SLOWEST_SUBMITTER_PER_S), MAX_JOBS))
@@ -171,10 +171,10 @@ def combinations(
     jobs: int | Sequence[int] | None = None,
     arrival_rates: Sequence[float] | None = None,
 ) -> list[FioJob]:
-    """Every combination of what is given. ValueError naming what is empty or wrong.
+    """Every combination of the given values. ValueError naming an empty or invalid one.
 
-    ``jobs`` is how many jobs there are of each depth (default 1), or how many share the arrivals (default: as many as
-    :func:`submitters` says).
+    ``jobs`` is the number of jobs of each depth (default 1), or the number that share the arrivals (default:
+    :func:`submitters`).
     """
     axes: dict[str, Sequence[Any]] = {
         "pattern": (pattern,) if isinstance(pattern, str) else pattern,
@@ -205,20 +205,20 @@ def in_order(workloads: Sequence[FioJob]) -> list[FioJob]:
 
 
 PROBE: Final = "probe"
-"""The engine that is a program of this package, for where fio is not (:mod:`measure.drive`)."""
+"""The engine that is a program of this package, for machines without fio (:mod:`measure.drive`)."""
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})
 
 STAGGER_GAPS = 4
-"""The jobs of an open loop start within this many mean gaps between the arrivals of one. Their first requests then come
-at a quarter of the rate, with those of the jobs that run, which rise meanwhile: hardly more than is asked for."""
+"""The jobs of an open loop start within this number of mean gaps of one job. Their first requests then add a quarter
+of the rate to those of the jobs already running: hardly more than the requested rate in all."""
 
 MOST_STARTS, SHORTEST_STEP_S = 8, 0.1
-"""Groups that start one after another, and the least time between two of them: fio looks no more often."""
+"""The most groups of jobs that start in turn, and the least time between two, seconds: fio's own resolution."""
 
 
 def common_options(file: Target | None, uri: str, engine: str, runtime_s: float, ramp_s: float) -> list[str]:
-    """What the points of a sweep share; ``file`` is None for a network block device (``uri``).
+    """The options common to all points of a sweep; ``file`` is None for a network block device (``uri``).
 
     fio takes whole numbers with a unit, so times are in ms.
     """
@@ -227,7 +227,7 @@ def common_options(file: Target | None, uri: str, engine: str, runtime_s: float,
         options += [f"--uri={uri}"]
     else:
         options += [f"--filename={file.path}", f"--size={file.size_bytes}", "--direct=1"]
-        options += ["--allow_file_create=0"]  # our file has its full size; fio must never make another one longer
+        options += ["--allow_file_create=0"]  # qsim's file has its full size; fio must not extend another
     options += ["--thread=1", "--time_based=1", f"--runtime={round(runtime_s * 1e3)}ms"]
     options += [f"--ramp_time={round(ramp_s * 1e3)}ms"] if ramp_s > 0 else []
     return [*options, "--norandommap=1", "--group_reporting=1", "--lat_percentiles=1"]
@@ -285,7 +285,7 @@ def _sections(job: FioJob, engine: str) -> list[list[str]]:
 
 
 def _outstanding(depth: int, jobs: int, engine: str) -> list[list[str]]:
-    """Options that keep ``depth`` requests outstanding in each of ``jobs`` jobs, by as many sections as that takes."""
+    """Options, by section, that keep ``depth`` requests outstanding in each of ``jobs`` jobs."""
     if engine in SYNC_ENGINES:
         return [["--iodepth=1", f"--numjobs={depth * jobs}"]]
     depths = [2**bit for bit in range(depth.bit_length()) if depth >> bit & 1] if engine in ROUNDING else [depth]
@@ -293,7 +293,7 @@ def _outstanding(depth: int, jobs: int, engine: str) -> list[list[str]]:
 
 
 def _starts(jobs: int, within_s: float) -> list[tuple[int, list[str]]]:
-    """Parts of the jobs, and when each of them starts, as an option of fio."""
+    """Groups of jobs: the number of each, and fio's option for its start."""
     starts = max(1, min(jobs, MOST_STARTS, int(within_s / SHORTEST_STEP_S)))
     ends = [jobs * k // starts for k in range(starts + 1)]
     return [
@@ -303,12 +303,12 @@ def _starts(jobs: int, within_s: float) -> list[tuple[int, list[str]]]:
 
 
 def submitters_of(job: FioJob) -> int:
-    """How many jobs share the arrivals of an open point, both directions together."""
+    """Number of jobs that share the arrivals of an open point, both directions together."""
     return sum(count for _, count, _ in _shares(job))
 
 
 def _shares(job: FioJob) -> list[tuple[str, int, int]]:
-    """(direction, jobs, requests/s of each): each direction has its part of the jobs; whole rates that add up."""
+    """(direction, jobs, requests/s of each job) for each direction; whole rates that add up."""
     rate = round(job.load)
     reads = round(rate * job.read_percent / 100)
     reads = min(max(1, reads), rate - 1) if job.is_mix else reads

@@ -1,17 +1,17 @@
-"""Planning a fio sweep: the target and the settings are checked and every command is written down; nothing runs.
+"""Plans a fio sweep: checks the target and the settings and builds every command; nothing runs.
 
 iodepth is a closed population: N requests circle between fio and the device, each submitted when one completes.
 Arrival rates are an open stream. A sweep holds one kind of load, over any block sizes, directions and patterns. The
-engine is chosen by what this machine has; the target by our safety rules and by how fio reads names. What fio is asked
-for, and why, is in :mod:`measure.fio.command`.
+engine depends on what this machine has; the target must pass the safety rules and fio's syntax of names. fio's options
+are explained in :mod:`measure.fio.command`.
 
-Reads of blocks never written touch no medium, so a test file is written once from end to end in any case. The first
-random writes after that are faster than any later ones: the drive's map is in order, and its write cache empty. So
-where random writes are measured, each block is written once more in random order before, in blocks of the workload,
-for a minute at most (SNIA Solid State Storage Performance Test Specification 2.0.2, 3.1: the workload's own writes).
+Reads of blocks never written touch no medium, so a test file is always written once from end to end. The first
+random writes after that are faster than later ones: the drive's map is in order, and its write cache empty. So before
+random writes are measured, each block is written once more in random order, in blocks of the workload, for at most a
+minute (SNIA Solid State Storage Performance Test Specification 2.0.2, 3.1: the workload's own writes).
 
-A file is a part of its drive: what the rest of the drive holds is not touched, and a small file on a large drive stays
-far from the state that a full drive is in.
+A file is a part of its drive: the rest of the drive is not touched, and a small file on a large drive does not show
+the state of a full drive.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ DEFAULT_FILE_BYTES = 2**30
 
 @dataclass(frozen=True)
 class FioSettings:
-    """The settings of a sweep. Raises ValueError naming the first that cannot be.
+    """The settings of a sweep. Raises ValueError naming the first invalid one.
 
-    ``runtime_s`` is how long each point runs after ``ramp_s`` that are not counted. ``size_bytes`` is how much of the
-    target is used: by default 1 GiB for a file of our own, all of what exists otherwise, which is only read, and with
-    ``consent="read"`` only.
+    ``runtime_s``: seconds that each point is measured, after ``ramp_s`` that are not counted. ``size_bytes``: part of
+    the target that is used: by default 1 GiB of qsim's own file, else all of the target, which is only read, and only
+    with ``consent="read"``.
 
-    ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
-    to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
-    into the provenance.
+    ``keep`` keeps the test file. ``write_device`` is the name of a block device or an NBD export that may be written
+    to, ``erase`` that of one whose data may be destroyed, see :mod:`measure.machine.safety`. ``label`` and ``details``
+    go into the provenance.
     """
 
     runtime_s: float = 5.0
@@ -77,10 +77,10 @@ class FioSettings:
 
 
 def choose_engine(asked: Literal["auto", "probe"], workloads: Sequence[FioJob]) -> tuple[str, str]:
-    """The I/O engine and the reason: the probe where asked, else io_uring, libaio, posixaio, psync, by what works here.
+    """The I/O engine and the reason: the probe on request, else the first usable of a list.
 
-    io_uring costs the least CPU per request and submits without blocking; it is taken where this fio has it and the
-    kernel lets this process set up a ring (containers often do not). An open loop takes psync.
+    The list is io_uring, libaio, posixaio, psync. io_uring costs the least CPU per request; it is usable where fio has
+    it and the kernel lets this process set up a ring (containers often do not). An open loop uses psync.
     """
     if asked == PROBE:
         return asked, "threads of this program, one request each"
@@ -102,9 +102,9 @@ def choose_engine(asked: Literal["auto", "probe"], workloads: Sequence[FioJob]) 
 
 
 def file_for(target: Path, settings: FioSettings, workloads: Sequence[FioJob]) -> Target:
-    """The file or device that may be used for ``workloads``; UnsafeTargetError where it may not.
+    """The checked file or device for ``workloads``; UnsafeTargetError where it may not be used.
 
-    Raises ValueError where it holds fewer blocks than some workload has outstanding.
+    Raises ValueError where it holds fewer blocks than a workload has outstanding.
     """
     _refuse_characters(str(target))
     file = check_target(
@@ -129,7 +129,7 @@ def file_for(target: Path, settings: FioSettings, workloads: Sequence[FioJob]) -
 
 
 def _default_size(target: Path) -> int | None:
-    """1 GiB for a file of our own that is to be created; what is there already is used whole."""
+    """1 GiB for a new file; None, the whole target, for an existing one."""
     path = target / TEST_FILE if os.path.isdir(target) else target
     if not os.path.exists(path) or (is_own(path) and not measured_bytes(path)):
         return DEFAULT_FILE_BYTES
@@ -137,7 +137,7 @@ def _default_size(target: Path) -> int | None:
 
 
 def _refuse_characters(path: str) -> None:
-    """fio takes a colon for the end of a file name and replaces $words, so such a name could mean another file."""
+    """Reject a name with a colon (fio's separator) or $words (fio's variables): it could mean another file."""
     for character in ":\\$\"'\n\r":
         if character in path:
             raise UnsafeTargetError(
@@ -155,7 +155,7 @@ LONGEST_RANDOM_S = 60.0
 
 @dataclass(frozen=True)
 class Pass:
-    """One run of fio over the file: the words for it, the workload, the command, about how long, and at most."""
+    """One write pass of fio over the file: description, workload, command, estimated and longest duration (s)."""
 
     text: str
     job: FioJob
@@ -165,12 +165,12 @@ class Pass:
 
 
 def writes_at_random(workloads: Sequence[FioJob]) -> bool:
-    """Whether any of them does, so that the file is written at random before."""
+    """Whether any workload writes at random, so that the file is written at random first."""
     return any(w.read_percent < 100 and w.pattern == "random" for w in workloads)
 
 
 def passes(file: Target | None, engine: str, workloads: Sequence[FioJob]) -> Iterator[Pass]:
-    """What is still to be written to a test file before the workloads; nothing where the target is something else."""
+    """The write passes that a test file still needs before the workloads; none for another target."""
     if file is None or file.kind != "own file":
         return
     size = file.size_bytes
@@ -209,16 +209,16 @@ def pass_command(file: Target, engine: str, job: FioJob) -> tuple[str, ...]:
 
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
-START_S = 0.6  # what fio takes to start and to stop
+START_S = 0.6  # time that fio takes to start and to stop
 SHORTEST_RUN_S = 0.5
-GAPS = 10  # between the arrivals of one job of an open loop, in the shortest of runs
+GAPS = 10  # least number of mean gaps between the arrivals of one job, in a run of an open loop
 MOST_THREADS = 1024  # of the probe
-MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
+MARGIN_S = 15.0  # a point that exceeds its duration by this counts as hung
 
 
 @dataclass(frozen=True)
 class FioPoint:
-    """One point to be measured: its key in the store, what it asks for, and the exact command."""
+    """One point to be measured: its key in the store, its workload, and the exact command."""
 
     key: str
     job: FioJob
@@ -237,7 +237,7 @@ class FioPoint:
 
 @dataclass(frozen=True)
 class FioPlan:
-    """What will be done, before anything is done. ``file`` is None for a network block device (``uri``).
+    """A checked plan of a sweep. ``file`` is None for a network block device (``uri``).
 
     ``engine_reason`` says why the engine was chosen; ``passes`` write to the file before all points.
     """
@@ -258,7 +258,7 @@ class FioPlan:
 
     @property
     def tool(self) -> str:
-        """What measures, and marks the directory: fio, or the drive probe."""
+        """The tool that measures and tags the directory: fio, or the drive probe."""
         return "drive" if self.engine == PROBE else "fio"
 
     @property
@@ -268,7 +268,7 @@ class FioPlan:
 
     @property
     def point_limit_s(self) -> float:
-        """The hard time limit of one point."""
+        """The hard time limit of one point, seconds."""
         stagger = max(stagger_s(p.job) for p in self.points)
         return stagger + self.settings.ramp_s + self.settings.runtime_s + max(MARGIN_S, 0.5 * self.settings.runtime_s)
 
@@ -285,22 +285,22 @@ class FioPlan:
         return FioPoint(key, job, repeat, point_command(key, job, self.engine, common, settings.seed))
 
     def fill_seconds(self) -> float:
-        """How long the writing of the file before all points will about take."""
+        """Estimated seconds for writing the file before all points."""
         return sum(p.seconds + START_S for p in self.passes)
 
     def seconds(self, finished: Collection[str] = ()) -> float:
-        """How long the sweep will about take, without the points (their keys) that are ``finished``."""
+        """Estimated seconds of the sweep, without the points whose keys are ``finished``."""
         missing = [p for p in self.points if p.key not in finished]
         each = len(missing) * self.point_seconds + sum(stagger_s(p.job) for p in missing)
         return self.fill_seconds() + each if missing else 0.0
 
     def together_seconds(self) -> float:
-        """How long all points take in one process of fio, without the filling."""
+        """Seconds that all points take in one process of fio, without filling the file."""
         return START_S + len(self.points) * (self.settings.ramp_s + self.settings.runtime_s)
 
     @property
     def point_seconds(self) -> float:
-        """How long one point takes once its jobs have started."""
+        """Seconds that one point takes once its jobs have started."""
         return self.settings.ramp_s + self.settings.runtime_s + START_S
 
     def describe(self) -> str:
@@ -323,7 +323,7 @@ class FioPlan:
         )
 
     def fixed(self) -> dict[str, Any]:
-        """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
+        """The settings fixed for a directory, which can be resumed only with the same ones, with any workloads."""
         return {
             "target": self.label,
             "size_bytes": self.file.size_bytes if self.file else None,
@@ -336,18 +336,18 @@ class FioPlan:
 
 
 def plan_fio(target: str | Path, depths: Sequence[int] = DEFAULT_DEPTHS, **more: Any) -> FioPlan:
-    """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
+    """Plan a sweep of ``target`` over every combination of values: depths or, open loop, ``arrival_rates``.
 
     ``block_bytes``, ``read_percent``, ``pattern``, ``jobs`` and ``arrival_rates``, each one value or several, are those
-    of :func:`measure.fio.command.combinations`; all else are fields of :class:`measure.fio.plan.FioSettings`.
-    The rest is as in :func:`plan_workloads`, and so are the errors raised.
+    of :func:`measure.fio.command.combinations`; others are fields of :class:`measure.fio.plan.FioSettings`.
+    The target, and the errors raised, are those of :func:`plan_workloads`.
     """
     settings = {name: more.pop(name) for name in list(more) if name in FioSettings.__dataclass_fields__}
     return plan_workloads(target, combinations(depths, **more), FioSettings(**settings))
 
 
 def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: FioSettings | None = None) -> FioPlan:
-    """A sweep of ``target`` over any workloads, all closed or all open, measured by ``settings``.
+    """Plan a sweep of ``target`` over any workloads, all closed or all open, measured with ``settings``.
 
     ``target`` is a file that does not exist yet, a directory, or see :mod:`measure.machine.safety`; ``nbd+unix:///?socket=PATH``
     names a network block device, which needs no file.
@@ -388,7 +388,7 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
 
 
 def _check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
-    """ValueError where the workloads are no sweep, or cannot be measured by ``settings``."""
+    """Raise ValueError where the workloads are not one sweep, or cannot be measured with ``settings``."""
     if not workloads:
         raise InvalidParameterError("workloads", "is empty", "give at least one")
     if settings.engine == PROBE:
@@ -424,7 +424,7 @@ def _check_probe(workloads: Sequence[FioJob], settings: FioSettings) -> None:
 
 
 def shortest_run_s(job: FioJob, ramp_s: float) -> float:
-    """The least runtime of a point.
+    """The least runtime of a point, seconds.
 
     fio 3.33 loses the latencies of a job at a rate whose run is not longer than its ramp, counted from the request
     with which its ramp ends; so an open point runs for the ramp and several gaps between the arrivals of one job.

@@ -1,9 +1,9 @@
-"""The kept points of a fio sweep as rows: what fio printed, joined with what was asked for.
+"""The stored points of a fio sweep as rows: fio's output joined with the requested workload.
 
-fio names the options of the last of several sections only, so that depth, jobs and direction are taken from the
-request. A closed point lies at its outstanding requests. An open one lies at the rate that was measured (the mean over
-its repeats): fio rounds the gaps between arrivals, and a run is a sample. Each job's window begins with a request, so
-that n requests of N jobs in T seconds are (n - N) / T arrivals a second.
+fio reports the options of only the last of several sections, so depth, jobs and direction come from the request. The
+load of a closed point is its outstanding requests, that of an open one the measured rate (the mean over its repeats):
+fio rounds the gaps between arrivals, and a run is a sample. Each job's window begins with a request, so n requests of
+N jobs in T seconds are (n - N) / T arrivals a second.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from measure.store.directory import StoredPoint
 from measure.sweep import describe_series
 from measure.units import counted, format_bytes, format_rate
 
-BUSY = 0.05  # the share of its time that a submitting job may be busy
-SHORT = 0.05  # how much less than asked may arrive before the device counts as overloaded
-_ERRORS = 3.0  # standard errors of a Poisson count that are no shortfall
+BUSY = 0.05  # the largest share of time that a submitting job may be busy
+SHORT = 0.05  # relative shortfall of arrivals from which the device counts as overloaded
+_ERRORS = 3.0  # standard errors of a Poisson count that a shortfall must exceed
 
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """A kept point: its record, the workload that was asked for, which repeat it is, further columns."""
+    """A stored point: its record, the requested workload, its repeat number, further columns."""
 
     record: FioRecord
     job: FioJob
@@ -41,7 +41,7 @@ class MeasuredPoint:
 
 
 def measured(text: str, point: StoredPoint) -> MeasuredPoint:
-    """The finished point of which fio printed ``text``."""
+    """The finished point, from fio's output ``text``."""
     job = job_of(point)
     record = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
     number, ceiling = point.record.get("sequence"), record.options.get("ceiling_per_s")
@@ -55,7 +55,7 @@ def measured(text: str, point: StoredPoint) -> MeasuredPoint:
 
 
 def near_ceiling(points: Iterable[MeasuredPoint]) -> list[Finding]:
-    """Where the probe handed over more than half of what it can, with the host measured as well: said once."""
+    """One finding where the probe ran above half of its own ceiling, so that the host limits the result too."""
     shares = [(p, p.columns["ceiling_per_s"]) for p in points if "ceiling_per_s" in p.columns]
     over = [(p, most) for p, most in shares if p.record.throughput_per_s > most / 2]
     if not over:
@@ -75,12 +75,12 @@ def near_ceiling(points: Iterable[MeasuredPoint]) -> list[Finding]:
 
 
 def request_of(job: FioJob, repeat: int) -> dict[str, Any]:
-    """What a record keeps of the workload that was asked for; the inverse of ``job_of``."""
+    """The requested workload as stored in a record; the inverse of ``job_of``."""
     return {**asdict(job), "load": job.load, "repeat": repeat}
 
 
 def job_of(point: StoredPoint) -> FioJob:
-    """The workload that a kept point was asked for; StoreError where the record holds none."""
+    """The requested workload of a stored point; StoreError where the record holds none."""
     request = point.record["request"]
     known = {f.name: request[f.name] for f in fields(FioJob) if f.name in request}
     try:
@@ -90,7 +90,7 @@ def job_of(point: StoredPoint) -> FioJob:
 
 
 def why_no_point(text: str, key: str, job: FioJob) -> str:
-    """Why fio's output is no usable point of ``job``; empty where it is."""
+    """Why fio's output is not a usable point of ``job``; empty where it is."""
     try:
         record = joined(parse_fio(text, key), job)
     except DataError as error:
@@ -106,14 +106,14 @@ def why_no_point(text: str, key: str, job: FioJob) -> str:
 
 
 def joined(records: Sequence[FioRecord], job: FioJob) -> FioRecord:
-    """One record with the options as asked; DataError where fio reports other jobs than were asked for."""
+    """One record with the requested options; DataError where fio reports another number of jobs."""
     if len(records) != job.sections:
         raise DataError(f"{records[0].source}: fio reported {len(records)} jobs where {job.sections} were asked for")
     return _as_asked(added(records), job)
 
 
 def place(points: Sequence[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]:
-    """The rows of a table, and what is found about the arrivals. Points that the device could not take are left out."""
+    """The rows of a table, and findings on arrivals. Points at which the device was overloaded are left out."""
     names = _names(points)
     rates: dict[tuple[str, float], list[float]] = {}
     for name, point in zip(names, points, strict=True):
@@ -162,7 +162,7 @@ def _as_asked(record: FioRecord, job: FioJob) -> FioRecord:
 
 
 def _names(points: Sequence[MeasuredPoint]) -> list[str]:
-    """The names of the curves: the workload, and of closed ones the number of jobs where depths vary too."""
+    """The names of the curves: the workload and, for closed ones, the number of jobs where depths vary too."""
     depths: dict[str, set[int]] = {}
     bases = []
     for job in (p.job for p in points):
@@ -185,12 +185,12 @@ def _rate(record: FioRecord, job: FioJob) -> float:
 
 
 def _busy(record: FioRecord, job: FioJob) -> float:
-    """The share of its time that a job waits for its request: Little's law, shared among the jobs."""
+    """The share of time that a job waits for its request: X R over the number of jobs."""
     return record.throughput_per_s * record.latency.mean_s / submitters_of(job)
 
 
 def _overloaded(record: FioRecord, job: FioJob, series: str) -> Finding | None:
-    """Whether the device did not take what was asked for."""
+    """The finding that the device did not sustain the requested rate, or None."""
     rate, busy, jobs = _rate(record, job), _busy(record, job), submitters_of(job)
     counting_error = _ERRORS / math.sqrt(job.load * record.runtime_s)
     if rate >= job.load * (1 - max(SHORT, counting_error)) or busy <= 0.5:
@@ -209,7 +209,7 @@ def _overloaded(record: FioRecord, job: FioJob, series: str) -> Finding | None:
 
 
 def _busy_submitters(points: Sequence[MeasuredPoint], series: str) -> Finding:
-    """What is said, once, of the points of a curve whose jobs were not free to send what arrived."""
+    """One finding for the points of a curve at which jobs were too busy to submit arrivals in time."""
     loads = sorted({p.job.load for p in points})
     most = max(points, key=lambda p: _busy(p.record, p.job))
     need = math.ceil(_rate(most.record, most.job) * most.record.latency.mean_s / (0.8 * BUSY))

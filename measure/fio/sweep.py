@@ -1,14 +1,14 @@
 """Measuring a drive with fio: ``plan_fio``, ``run_fio``, and ``read_fio_store`` to read the sweep back.
 
-Each finished point is stored before the next begins, so that a sweep can be stopped at any moment and goes on where it
-was. A process measures one point, or several whose jobs run one after another, each a point of its own: a process for
-each point takes about 0.6 s to start and to end; short points are measured in half the time together.
+Each finished point is stored before the next begins, so that a sweep can be stopped at any moment and resumed. A
+process measures one point, or several one after another: a process takes about 0.6 s to start and end, so short points
+in one process take half the time.
 
 fio counts the requests of each of some 25 intervals of a run (``write_iops_log`` with ``log_avg_msec``). Its helper
-thread does so, and no request is slowed: with fio's null engine, at 3 million requests a second, runs with and without
-the log were alike within 2 %, where a log of latencies (``write_lat_log``) took a quarter of the throughput.
+thread does so, and slows no request: with fio's null engine, at 3 million requests a second, runs with and without
+the log agreed within 2 %, where a log of latencies (``write_lat_log``) cost a quarter of the throughput.
 
-What fio is asked for, and why, is in :mod:`measure.fio.command`.
+fio's options are explained in :mod:`measure.fio.command`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from measure.formats.fio.sweep import sweep_of_points
 from measure.machine.host import storage_behind
 from measure.machine.own_file import check_unchanged, held, mark_filled, remove_leftover
 from measure.machine.process import Finished, run_tool
-from measure.machine.scheduling_delay import lateness_notes, napping
+from measure.machine.scheduling_delay import lateness_notes, sampled_wakeups
 from measure.store.directory import SweepStore
 from measure.store.measuring import (
     Measurement,
@@ -56,10 +56,10 @@ INTERVALS = 25
 SHORTEST_INTERVAL_S = 0.02
 _FOLDER = ".logs-"
 GENERAL = ("--output-format", "--eta", "--readonly")
-"""Options of fio itself, which a process has once."""
+"""Options of fio itself, given once for a process."""
 
 Watch = Callable[[FioPoint, float], None]
-"""Called with a point and its throughput while it is measured together with others, and when that is known."""
+"""Called with a point and its throughput (1/s), at its end and, in a joint process, while it is measured."""
 
 
 def together_command(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def together_command(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def logged(point: FioPoint, runtime_s: float, folder: Path) -> tuple[str, ...]:
-    """The point's command with the options that log the throughput of its run into ``folder`` (an absolute path)."""
+    """The point's command with options that log its throughput into ``folder`` (an absolute path)."""
     each_s = max(SHORTEST_INTERVAL_S, runtime_s / INTERVALS)
     options = (f"--write_iops_log={folder / point.key}", f"--log_avg_msec={round(each_s * 1e3)}")
     first = next(i for i, word in enumerate(point.argv) if word.startswith("--name="))
@@ -85,9 +85,9 @@ def logged(point: FioPoint, runtime_s: float, folder: Path) -> tuple[str, ...]:
 
 @contextmanager
 def log_folder(directory: Path) -> Iterator[Path]:
-    """A folder in the sweep's directory for fio to write its logs into, removed at the end.
+    """A folder in the sweep's directory for fio's logs, removed at the end.
 
-    What killed runs left of theirs is removed: only for who holds the directory.
+    Folders left by killed runs are removed too, so the caller must hold the directory's lock.
     """
     for left in directory.glob(f"{_FOLDER}*"):
         shutil.rmtree(left)
@@ -98,7 +98,7 @@ def log_folder(directory: Path) -> Iterator[Path]:
 def measured_together(
     plan: FioPlan, points: Sequence[FioPoint], tick: Tick, folder: Path, watch: Watch
 ) -> dict[str, Outcome]:
-    """The outcome of each point by its key; none of points that this run does not give: measure them by themselves.
+    """Measure points in one process: outcomes by key, without points that failed here and must be measured alone.
 
     ``folder`` is an empty one, into which each job writes the log of its throughput when it ends.
     """
@@ -110,7 +110,7 @@ def measured_together(
     device = watching.counted_device(plan.file.path if plan.file is not None else None)
 
     def look(elapsed_s: float) -> None:
-        # fio writes its logs at its end; until then the device's own counters give the rate, from when fio is at work.
+        # fio writes its logs at its end; until then the device's counters give the rate, once fio has begun.
         now_s = time.monotonic()
         start = watching.began(seen) or (now_s if device else now_s - elapsed_s)
         number = min(int((now_s - start) / each_s), len(single) - 1)
@@ -119,7 +119,7 @@ def measured_together(
             watch(single[number], rate)
 
     command = together_command([logged(p, runtime_s, folder) for p in single])
-    with napping() as late, watching.counting(device) as seen:
+    with sampled_wakeups() as late, watching.counting(device) as seen:
         finished = run_tool(command, len(single) * each_s + MARGIN_S, on_tick=look)
     if finished.returncode != 0 or finished.timed_out:
         return {}
@@ -135,11 +135,11 @@ def measured_together(
 
 
 def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, watch: Watch) -> Outcome:
-    """Run ``point`` as ``plan`` says."""
+    """Measure one point in a process of its own."""
     text, runtime_s = point.describe(), plan.settings.runtime_s
-    folder = folder / point.key  # a run of several points left files in the folder above
+    folder = folder / point.key  # a joint run left files in the folder above
     folder.mkdir()
-    with napping() as late:
+    with sampled_wakeups() as late:
         finished = run_tool(logged(point, runtime_s, folder), plan.point_limit_s, on_tick=lambda _: tick(text))
     notes = lateness_notes(late)
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
@@ -149,13 +149,13 @@ def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, wat
 
 
 def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
-    """One sentence, or "" where fio ended well and its output is a usable point of ``job``."""
+    """Why a run failed, in one sentence; "" where fio ended well and its output is a usable point of ``job``."""
     reason = finished.failure(name, "fio", limit_s, lambda text: why_no_point(text, name, job))
     return f"{reason} ({finished.complaint})" if reason and finished.complaint else reason
 
 
 def _of_point(text: str, point: FioPoint) -> tuple[str, str]:
-    """fio's document reduced to the jobs of this point, and the reason why it is no valid point ("" if it is)."""
+    """fio's document reduced to the jobs of this point, and why it is not a valid point ("" if it is)."""
     try:
         document = fio_documents(text)[0][0]
         jobs = [job for job in document["jobs"] if job["jobname"] == point.key]
@@ -197,19 +197,19 @@ def run_fio(
     together: bool = False,
     watch: Watch = lambda *_: None,
 ) -> Sweep:
-    """Measure what is missing of ``plan`` in the sweep directory ``out_dir``, and return all of it.
+    """Measure the missing points of ``plan`` in the sweep directory ``out_dir``, and return the whole sweep.
 
-    When all is measured, ``more(sweep)`` is asked for further points of this plan (``plan.point(job, repeat)``), which
-    are measured on the same file, and again, until it names no point that is new.
+    Then ``more(sweep)`` is called for further points of this plan (``plan.point(job, repeat)``), which are measured on
+    the same file, and called again until it returns no new point.
 
     A point that fails (crash, hang, I/O error) is recorded with its stderr and the sweep goes on; Ctrl-C keeps every
-    finished point. With ``together`` one fio process measures all points, which saves the time that processes take to
-    start; an interruption then keeps none of them. The test file is removed at the end, whatever happens, unless the
-    plan keeps it. ``watch(point, throughput)`` is called when a point was measured, and
-    ``on_progress(done, total, seconds_left, text)`` a few times a second.
+    finished point. With ``together`` one fio process measures all points, which saves start-up time; an interruption
+    then keeps none of them. The test file is always removed at the end, unless the plan keeps it.
+    ``watch(point, throughput)`` is called when a point was measured, and ``on_progress(done, total, seconds_left,
+    text)`` a few times a second.
 
     Raises StoreError (the directory holds something else), UnsafeTargetError, ToolMissingError, ToolFailedError
-    (the file cannot be filled, or no point at all could be measured).
+    (the file cannot be filled, or no point could be measured).
     """
     file, keep = plan.file, plan.settings.keep
     return measure(
@@ -232,7 +232,7 @@ def run_fio(
 
 
 def read_fio_store(store: SweepStore) -> Sweep:
-    """The sweep that ``run_fio`` keeps in a directory: the finished points, and a finding for each that failed.
+    """The sweep that ``run_fio`` stored in a directory: the finished points, and a finding for each that failed.
 
     Raises DataError where no point is finished, StoreError where the directory is damaged.
     """
@@ -259,7 +259,7 @@ def read_fio_store(store: SweepStore) -> Sweep:
 def _ready(
     plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], tick: Tick, *, together: bool, watch: Watch
 ) -> Iterator[Run[FioPoint]]:
-    """Fill the file; it is looked at after each point."""
+    """Fill the file, and give the function that measures a point; the file is checked after each."""
     for step in plan.passes:
         _write(plan, step, tick)
     with log_folder(store.directory) as folder:
@@ -275,7 +275,7 @@ def _ready(
 
 
 def _write(plan: FioPlan, step: Pass, tick: Tick) -> None:
-    """Write the file once over; ToolFailedError where that fails."""
+    """Make one write pass over the file; ToolFailedError where that fails."""
     if plan.file is None:
         return
     finished = run_tool(step.argv, step.limit_s, on_tick=lambda _: tick(step.text))

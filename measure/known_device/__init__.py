@@ -1,1 +1,1 @@
-"""A device whose truth is known, served by nbdkit and measured by real fio."""
+"""A simulated device with known parameters, served by nbdkit and measured by real fio."""

@@ -1,13 +1,13 @@
-"""The plugin that nbdkit runs for a device whose truth is known; see :mod:`measure.known_device.server`.
+"""The plugin that nbdkit runs for a known device; see :mod:`measure.known_device.server`.
 
 A request's service time and its queue are drawn beforehand. When it arrives, its start and its departure follow from
-those before it by the recursions of Lindley (1952; one server) and of Kiefer and Wolfowitz (1955; c servers, one
+earlier requests by the recursions of Lindley (1952; one server) and of Kiefer and Wolfowitz (1955; c servers, one
 queue): it starts when it has arrived and its server is free, and departs its service time later. The thread that took
-it sleeps until then and answers. So the discipline is first come, first served, to the letter, and a thread that wakes
-late delays its own answer and no other request: the servers never lose time, however busy the machine is.
+it sleeps until then and answers. So service is exactly first come, first served, and a thread that wakes late delays
+only its own answer: the servers never lose time, however busy the machine is.
 
-``early`` seconds are taken off each sleep: what the way to the device and back, and the waking, were measured to take.
-Below zero they are added: a delay that keeps no server busy.
+``early`` seconds are subtracted from each sleep: the measured overhead of transport and wakeup. Negative values add a
+delay that keeps no server busy.
 
 nbdkit's own Python runs this file, so it needs nothing but the standard library.
 """
@@ -33,7 +33,7 @@ class Server:
         self._turn = 0
 
     def admit(self, now: float) -> float:
-        """The departure of a request that arrives at ``now``, not before any other one did."""
+        """Departure time of a request that arrives at ``now``, in seconds; arrivals must be in order of time."""
         turn = self._turn % len(self._times)
         self._turn += 1
         service = self._times[turn]
@@ -48,7 +48,7 @@ class Server:
 
 
 class _Device:
-    """What the command line of nbdkit gave."""
+    """The settings from nbdkit's command line, and the server."""
 
     def __init__(self) -> None:
         self.settings: dict[str, str] = {}
@@ -78,34 +78,34 @@ _device = _Device()
 
 
 def config(key: str, value: str) -> None:
-    """A setting of the command line."""
+    """Take a setting from the command line."""
     _device.settings[key] = value
 
 
 def config_complete() -> None:
-    """All settings are there."""
+    """Build the device: all settings are known."""
     _device.ready()
 
 
 def thread_model() -> int:
-    """Every request of a connection may run in a thread of its own."""
+    """nbdkit's thread model: requests of a connection run in parallel threads."""
     import nbdkit  # type: ignore[import-not-found]  # only inside nbdkit
 
     return int(nbdkit.THREAD_MODEL_PARALLEL)
 
 
 def open(readonly: bool) -> int:  # noqa: A001  (nbdkit's name for it)
-    """A connection."""
+    """Open a connection; all share one handle."""
     return 1
 
 
 def can_multi_conn(handle: int) -> bool:
-    """One queue and one disk for all connections."""
+    """True: all connections share one queue and one disk."""
     return True
 
 
 def get_size(handle: int) -> int:
-    """Bytes of the disk."""
+    """Size of the disk, bytes."""
     return len(_device.disk)
 
 

@@ -1,12 +1,12 @@
-"""A device whose truth is known: an nbdkit server with c servers and a service law of our choice, driven by real fio.
+"""A device with known parameters: nbdkit with c servers and a chosen service law, driven by real fio.
 
 nbdkit serves a RAM disk over a Unix socket by a small plugin (:mod:`measure.known_device.plugin`) that answers each
-request when a queue with the drawn service times would: c servers before one queue, or a queue each and requests routed
-at random. Its threads are more than the requests that can be outstanding, so that none waits for a thread.
+request when a queue with the drawn service times would: c servers on one queue, or a queue each with random routing.
+It has more threads than requests can be outstanding, so that no request waits for a thread.
 
 A closed sweep of it must show X = min(N, c)/S for one queue, with the knee at N* = c, and an open one the waiting times
-of M/G/c. Its truth is written into the provenance of a sweep as plain JSON and read back from there, so that an
-estimate can be held against it. A law is stored as its family and its parameters.
+of M/G/c. The truth is stored in the provenance of a sweep as plain JSON, so that an estimate can be compared with it.
+A law is stored as its family and its parameters.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Truth:
 
     ``queueing`` is "central" (one queue, the next free server takes its head) or "per-server" (each request joins the
     queue of a server drawn at random). ``served_mean_s`` and ``served_scv`` are those of the sample of the law that the
-    device plays back, drawn with ``seed``; ``early_s`` is by how much it answers early, to make up for the way.
-    ``delay_s`` is a constant part of every latency that keeps no server busy. ``player`` is what plays the device.
+    device plays back, drawn with ``seed``; ``early_s`` is subtracted from each answer, for the overhead of transport.
+    ``delay_s`` is a constant part of every latency that keeps no server busy. ``player`` is the program that serves.
     """
 
     service: Distribution
@@ -84,11 +84,11 @@ class Truth:
 
     @property
     def crossing(self) -> float:
-        """Where the asymptotes cross: the latency of a lone request times the peak."""
+        """The load at which the asymptotes cross: latency of a lone request times peak throughput."""
         return (self.delay_s / self.service.mean + 1) * self.servers
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: what was asked, what is served, and the peak and the crossing of asymptotes that follow."""
+        """JSON-ready: the settings, the served sample's moments, and the resulting peak and crossing of asymptotes."""
         return {
             "service": law_to_dict(self.service),
             "law": self.law,
@@ -115,7 +115,7 @@ class Truth:
 MEMORY_BYTES = 64 * 2**20
 READY_TIMEOUT_S = 10.0
 GRACE_S = 2.0
-DRAWS = 2**20  # service times drawn beforehand; a longer run begins again with the first
+DRAWS = 2**20  # service times drawn beforehand; a longer run repeats them
 LONGEST_S = 60.0
 MAX_SERVERS, MAX_THREADS = 256, 1024
 
@@ -127,11 +127,11 @@ def truth_of(
     seed: int = 1,
     delay_s: float = 0.0,
 ) -> Truth:
-    """The truth of a device of ``servers`` servers, before it is started.
+    """The parameters of a device of ``servers`` servers, checked.
 
     ``service`` is a law of service times in seconds, one time (deterministic), or a sample of times from which each
     request's is drawn. ``queueing`` is "central" (one queue) or "per-server" (requests are routed at random).
-    ``delay_s`` is added to each latency, while no server is busy. Raises ValueError naming a setting that cannot be.
+    ``delay_s`` is added to each latency and keeps no server busy. Raises ValueError naming an invalid setting.
     """
     must_be(1 <= servers <= MAX_SERVERS, "servers", servers, f"from 1 to {MAX_SERVERS}")
     must_be(queueing in get_args(Queueing), "queueing", queueing, "central or per-server")
@@ -163,10 +163,10 @@ def drawn_times(truth: Truth) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
 
 @contextmanager
 def known_device(truth: Truth, *, threads: int = 64) -> Iterator[str]:
-    """Start a device and give its address; it is stopped when the block is left in whatever way.
+    """Start a device and give its address; it is stopped when the block ends.
 
-    ``threads`` is how many requests of one connection can be outstanding. Raises ValueError, ToolMissingError (no
-    nbdkit), ToolFailedError (it does not come up).
+    ``threads``: the most requests outstanding on one connection. Raises ValueError, ToolMissingError (no nbdkit),
+    ToolFailedError (it does not start).
     """
     must_be(1 <= threads <= MAX_THREADS, "threads", threads, f"from 1 to {MAX_THREADS}")
     times, routes = drawn_times(truth)
@@ -200,7 +200,7 @@ def _law(service: Distribution | float | Sequence[float]) -> Distribution:
 
 
 def _wait_for(socket: Path, server: Popen[bytes]) -> None:
-    """Return when the server listens; ToolFailedError with what it said where it ends or is too slow."""
+    """Wait until the server listens; ToolFailedError with its message where it ends or is too slow."""
     start = time.monotonic()
     while not socket.exists():
         if server.poll() is not None:

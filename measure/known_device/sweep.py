@@ -1,16 +1,16 @@
-"""A sweep of a known device: by real fio against nbdkit, or in this very process where these are not installed.
+"""A sweep of a known device: by real fio against nbdkit, or in this process where these are not installed.
 
 With fio the device is started, measured over depths or arrival rates, and stopped. The truth goes into the provenance.
-Before the sweep the way itself is measured (``way_s``), and the device then answers early by that much, so that fio
-sees the queue's response times and not those of a socket.
+Before the sweep the overhead of the transport is measured (``way_s``), and the device then answers early by that time,
+so that fio sees the queue's response times without the socket's.
 
 In this process the device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the
 N requests that circulate: each sends its next one when its last is answered. The threads sleep until the device
-answers, so that c servers need no processors. A machine ends a sleep late, and a busy one much later now and then, so
-the device answers early (:class:`LatenessCompensator`): the mean response time is that of the queue.
+answers, so that c servers need no processors. A machine ends a sleep late, and a busy one sometimes much later, so the
+device answers early (:class:`LatenessCompensator`): the mean response time is that of the queue.
 
-A point of half a second has some hundred requests, whose mean time differs from the law's by several percent. So the
-times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the law as all of them are.
+A point of half a second has some hundred requests, whose mean time would differ from the law's by several percent. So
+the times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the whole law.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from measure.formats.fio.json_output import parse_fio
 from measure.known_device.plugin import Server
 from measure.known_device.server import MAX_THREADS, Truth, drawn_times, known_device, truth_of
 from measure.machine.process import now, run_tool
-from measure.machine.scheduling_delay import late_nap
+from measure.machine.scheduling_delay import wakeup_delay
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, read_kept
 from measure.sweep import Sweep
@@ -55,25 +55,25 @@ PERCENTILES = {"latency_p50_s": 50.0, "latency_p95_s": 95.0, "latency_p99_s": 99
 
 @dataclass(frozen=True)
 class DevicePoint:
-    """A point: how many requests circulate."""
+    """A point: the number of requests that circulate."""
 
     depth: int
 
     @property
     def key(self) -> str:
-        """What the point is stored as."""
+        """The point's key in the store."""
         return f"depth-{self.depth}.0"
 
     def describe(self) -> str:
-        """What is shown while it runs."""
+        """The point in words, for a progress bar."""
         return f"depth {self.depth}"
 
 
 class LatenessCompensator:
     """How early the device answers: ``early_s`` at first, then more by a ``share`` of how late each answer came.
 
-    What one answer is late is taken off the next ones, so late wakings lengthen the mean by next to nothing. The share
-    is small where many requests wait at once, since these all wake before it can act. Without one, ``early_s`` stays.
+    The lateness of one answer is subtracted from the next ones, so late wakeups hardly lengthen the mean. The share is
+    small where many requests wait at once, since these all wake before it can act. Without one, ``early_s`` stays.
     """
 
     def __init__(self, early_s: float = 0.0, share: float = 0.0) -> None:
@@ -81,7 +81,7 @@ class LatenessCompensator:
         self._share = share
 
     def answered(self, late_s: float) -> None:
-        """Note how much later than it should an answer came; negative: earlier."""
+        """Record how late an answer came, seconds; negative: early."""
         self.early_s += self._share * late_s
 
 
@@ -93,9 +93,9 @@ def run_in_python(
     ramp_s: float,
     on_progress: Progress | None = None,
 ) -> Sweep:
-    """Measure what is missing of ``depths`` in ``out_dir``, each for ``runtime_s`` after ``ramp_s`` that do not count.
+    """Measure the missing ``depths`` in ``out_dir``, each for ``runtime_s`` after ``ramp_s`` that is not counted.
 
-    Returns all that the directory holds. Raises StoreError.
+    Returns the whole sweep in the directory. Raises StoreError.
     """
     played = replace(truth, early_s=lateness_s(), player="threads of Python")
 
@@ -130,7 +130,7 @@ def run_in_python(
 
 
 def answers(truth: Truth, point: DevicePoint, seconds: float) -> NDArray[np.float64]:
-    """When requests were answered, in seconds from the start, and how long each took: (n, 2)."""
+    """Completion times of requests, seconds from the start, and their response times: (n, 2)."""
     times, routes = drawn_times(truth)
     rng = np.random.default_rng([truth.seed, *point.key.encode()])  # other draws at each point
     server = Server(
@@ -143,7 +143,7 @@ def answers(truth: Truth, point: DevicePoint, seconds: float) -> NDArray[np.floa
 
 
 def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """The ``times`` (n,), shuffled so that successive ones are spread over the law: of each 32, one from each 32nd.
+    """The ``times`` (n,), shuffled so that each 32 successive ones have one from each of 32 quantile ranges.
 
     >>> drawn = stratified(np.arange(64.0), np.random.default_rng(1))
     >>> sorted((drawn[:32] // 2).astype(int).tolist()) == list(range(32))
@@ -159,7 +159,7 @@ def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 def closed_loop(
     server: Server, threads: int, seconds: float, compensator: LatenessCompensator, delay_s: float = 0.0
 ) -> NDArray[np.float64]:
-    """When requests were answered, in seconds from the start, and how long each took: (n, 2), in no order.
+    """Completion times of requests, seconds from the start, and their response times: (n, 2), unordered.
 
     Each of the ``threads`` sends its next request when its last was answered, for ``seconds``; each answer
     comes ``delay_s`` after the departure.
@@ -188,12 +188,12 @@ def closed_loop(
 
 
 def lateness_s() -> float:
-    """How much later than asked this machine ends a short sleep: the median, in seconds."""
-    return max(0.0, float(np.median([late_nap(NAP_S) for _ in range(NAPS)])))
+    """Median delay with which this machine ends a short sleep, seconds."""
+    return max(0.0, float(np.median([wakeup_delay(NAP_S) for _ in range(NAPS)])))
 
 
 def read_device_store(store: SweepStore) -> Sweep:
-    """The sweep kept in a directory. Raises DataError where no point is finished, StoreError where it is damaged."""
+    """The sweep stored in a directory. Raises DataError where no point is finished, StoreError where it is damaged."""
     kept = read_kept(store, lambda text, _: json.loads(text))
     kept.check_any()
     rows = [
@@ -220,17 +220,17 @@ def read_device_store(store: SweepStore) -> Sweep:
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
-FASTEST_PER_S = 10_000.0  # what the plugin can play on a small machine, with the threads of fio
+FASTEST_PER_S = 10_000.0  # the plugin's highest rate on a small machine, with the threads of fio
 BUSY = 0.04  # the share of time that a submitting job may wait for its request
 
 
 @dataclass(frozen=True)
 class DeviceSweep:
-    """What to measure of the device ``truth``: ``depths`` (closed) or ``arrival_rates`` in 1/s (open), not both.
+    """A sweep of the device ``truth`` over ``depths`` (closed) or ``arrival_rates`` in 1/s (open), not both.
 
-    Arrivals are shared among as many jobs of fio as leave each idle for all but a few percent.
+    Arrivals are shared among enough jobs of fio that each is idle for all but a few percent of the time.
 
-    Raises ValueError naming the setting that cannot be measured.
+    Raises ValueError naming an invalid setting.
     """
 
     truth: Truth
@@ -257,7 +257,7 @@ class DeviceSweep:
             must_be(0 < rate < peak, "arrival_rates", rate, wanted)
 
     def plan(self, uri: str = "nbd+unix:///?socket=SOCKET", way_s: float = 0.0) -> FioPlan:
-        """The plan, against the device at ``uri``; without one, as it would be. Raises as ``plan_workloads``."""
+        """The plan against the device at ``uri`` (default: a placeholder). Raises as ``plan_workloads``."""
         truth = replace(self.truth, early_s=way_s)
         workloads = [FioJob(depth, 1, 4096, 100, "random") for depth in self.depths]
         workloads += [FioJob.open(rate, jobs=self._submitters(rate)) for rate in self.arrival_rates]
@@ -272,10 +272,10 @@ class DeviceSweep:
         return plan_workloads(uri, workloads, settings)
 
     def run(self, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
-        """Measure what is missing in ``out_dir`` and return all of it; the device is gone afterwards in any case.
+        """Measure the missing points in ``out_dir`` and return the whole sweep; the device is always stopped.
 
-        nbdkit plays the device and fio drives it; over depths, where one is missing or elsewhere than on Linux, threads
-        of Python do both. Raises what ``run_fio`` and ``known_device`` raise.
+        nbdkit serves the device and fio drives it; over depths, without these or not on Linux, threads of Python do
+        both. Raises what ``run_fio`` and ``known_device`` raise.
         """
         if self.depths and (platform.system() != "Linux" or not (shutil.which("fio") and shutil.which("nbdkit"))):
             return run_in_python(self.truth, self.depths, out_dir, self.runtime_s, self.ramp_s, on_progress)
@@ -285,7 +285,7 @@ class DeviceSweep:
             return run_fio(self.plan(uri, way_s), out_dir, on_progress)
 
     def _submitters(self, rate: float) -> int:
-        """Jobs enough that each is seldom busy: an M/G/1-like number outstanding, spread over them."""
+        """Number of jobs such that each is seldom busy: an M/G/1-like number outstanding, spread over them."""
         truth = self.truth
         load = rate / truth.peak_throughput_per_s
         outstanding = rate * truth.service.mean + load**2 / (1 - load) * (1 + truth.service.scv) / 2
@@ -293,7 +293,7 @@ class DeviceSweep:
 
 
 def measured_way() -> float:
-    """Seconds that a request takes on its way to the device and back, waking included: the median over half a second.
+    """Seconds that a request takes to the device and back, wakeup included: the median over half a second.
 
     Raises ToolMissingError, ToolFailedError.
     """

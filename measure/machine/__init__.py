@@ -1,1 +1,1 @@
-"""This machine: its hardware, its processes, its files, and what may be written to."""
+"""This machine: its hardware, its processes, its files, and the targets that may be written to."""

@@ -17,19 +17,19 @@ from measure.errors import UnsafeTargetError
 from measure.machine.process import run_tool
 
 END_BYTES = 2**20
-"""Of each end, what has to be zero in a blank device."""
+"""Bytes at each end that are zero in a blank device."""
 TOOL_LIMIT_S = 30.0
 NOTHING_FOUND, SEVERAL_FOUND = 2, 8
 """Exit codes of ``blkid -p``."""
 
 Read: TypeAlias = Callable[[int, int], bytes]
-"""``read(offset, length)``: those bytes of a device."""
+"""``read(offset, length)``: bytes of a device."""
 
 
 def signature_on(path: Path) -> str | None:
     """The name of what libblkid finds on a device; None where it finds nothing.
 
-    Raises UnsafeTargetError where neither of its programs is here, or neither gives an answer.
+    Raises UnsafeTargetError where neither of its programs is installed, or neither gives an answer.
     """
     asked = [found for found in (_blkid(path), _wipefs(path)) if found is not None]
     if not asked:

@@ -1,8 +1,8 @@
-"""Files written whole or not at all, locked, opened for direct I/O, and their times of birth, on every system.
+"""Files written atomically, locked, or opened for direct I/O, and their creation times, on every system.
 
-Whatever happens in between (a kill, a power cut, a full disk), a durable file is whole or absent. The content is on the
-disk (fsync) before the file has its name, the name arrives by rename, and the directory that holds it is on the disk as
-well before a function returns.
+After any interruption (a kill, a power cut, a full disk) a durable file is complete or absent. The content is on the
+disk (fsync) before a rename gives the file its name, and the directory is on the disk as well before a function
+returns.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SUFFIX = ".tmp"
 
 
 def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
-    """Write or replace ``path``. OSError where the disk does not take it; then nothing is left behind.
+    """Write or replace ``path``. OSError where the disk rejects it; then nothing is left behind.
 
-    ``mode`` is that of a new file, less the umask. What killed writers of the same file left half written is removed.
+    ``mode`` is that of a new file, less the umask. Temporary files of killed writers of this file are removed.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
-        temporary.unlink(missing_ok=True)  # a link is removed, what it names is not touched
+        temporary.unlink(missing_ok=True)  # removes a link, not its target
         made = os.open(temporary, flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), mode)
         with os.fdopen(made, "wb") as file:
             file.write(content)
@@ -49,7 +49,7 @@ def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 
 def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
-    """Write a file that does not exist yet, durably. FileExistsError where anything has its name, also a link."""
+    """Write a new file durably. FileExistsError where anything has its name, also a link."""
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     write_durably(path, content, mode)
@@ -57,7 +57,7 @@ def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 @contextmanager
 def appending(path: Path, head: bytes) -> Iterator[Callable[[bytes], None]]:
-    """A new file that begins with ``head``, and a function that appends a line to it: whole, or (OSError) not at all.
+    """Create a file that begins with ``head``; gives a function that appends a complete line, or none (OSError).
 
     Lines reach the kernel one by one, so that a kill loses none, and the disk at the end.
     """
@@ -82,7 +82,7 @@ def appending(path: Path, head: bytes) -> Iterator[Callable[[bytes], None]]:
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Hold the lock file at ``path``, made where it is missing; it is never emptied, and a link is not followed.
+    """Hold the lock file at ``path``, created if missing; it is never emptied, and a link is not followed.
 
     Raises BlockingIOError where another process holds it; OSError where it cannot be opened.
     """
@@ -97,7 +97,7 @@ def lock_file(path: Path) -> Iterator[None]:
 
 
 def make_directory(path: Path) -> None:
-    """Make ``path`` and what is missing above it; OSError where that cannot be."""
+    """Create ``path`` and its missing parents; OSError where that fails."""
     if path.is_dir():
         return
     if path.parent != path:
@@ -107,7 +107,7 @@ def make_directory(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to the disk. Windows, where a directory cannot be opened, does so by itself."""
+    """Write the names in a directory to the disk. Windows, where a directory cannot be opened, does so by itself."""
     if platform.system() == "Windows":
         return
     folder = os.open(path, os.O_RDONLY)
@@ -118,7 +118,7 @@ def sync_directory(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:
-    """Remove what killed writers of ``name`` (``*``: of any file) left half written; that of living ones stays."""
+    """Remove temporary files of killed writers of ``name`` (``*``: of any file); those of running writers stay."""
     for path in folder.glob(f".{name if name == '*' else glob.escape(name)}.*{_SUFFIX}"):
         pid = path.name.removesuffix(_SUFFIX).rpartition(".")[2]
         if re.fullmatch(r"[0-9]{1,9}", pid) and not psutil.pid_exists(int(pid)):
@@ -126,16 +126,16 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
 
 
 F_NOCACHE = 48
-"""Of fcntl on macOS: this file's data do not stay in the page cache."""
+"""fcntl command of macOS: do not keep this file's data in the page cache."""
 
 
 def flags(*names: str) -> int:
-    """The flags of ``os.open`` by these names; one that this system does not have is 0. Files are always binary."""
+    """The flags of ``os.open`` by these names; one that this system lacks is 0. Files are always binary."""
     return reduce(or_, (getattr(os, name, 0) for name in (*names, "O_CLOEXEC", "O_BINARY")))
 
 
 def uncached_by_call() -> bool:
-    """Whether a call on an open file turns the page cache off (macOS), not a flag with which it is opened."""
+    """Whether a call on an open file, not a flag of ``open``, turns the page cache off (macOS)."""
     return platform.system() == "Darwin"
 
 
@@ -154,7 +154,7 @@ def opened_direct(path: str, *, writes: bool) -> int:
 
 
 def lock(file: int) -> None:
-    """Hold an open file until it is closed, or until this process ends in whatever way.
+    """Lock an open file until it is closed or this process ends.
 
     Raises BlockingIOError where another process holds it; OSError where the file cannot be locked.
     """
@@ -172,7 +172,7 @@ def lock(file: int) -> None:
 
 
 class _Statx(ctypes.Structure):
-    """The beginning of the kernel's ``struct statx`` up to the time of birth, and room for the rest."""
+    """The beginning of the kernel's ``struct statx`` up to the creation time, and room for the rest."""
 
     _fields_ = (
         ("before", ctypes.c_uint8 * 80),
@@ -186,9 +186,9 @@ _STATX_BTIME, _AT_EMPTY_PATH = 0x800, 0x1000
 
 
 def birth_ns(file: int) -> int:
-    """When an open file was created, in nanoseconds since 1970; 0 where the system or the filesystem does not say.
+    """Creation time of an open file, nanoseconds since 1970; 0 where the system or the filesystem has none.
 
-    Linux says it by statx(2), which Python does not offer before 3.15.
+    Linux gives it by statx(2), which Python lacks before 3.15.
     """
     if sys.platform != "linux":
         return int(1e9 * getattr(os.fstat(file), "st_birthtime", 0.0))

@@ -1,7 +1,7 @@
-"""What this machine is, from /proc and /sys: for the provenance of a measurement.
+"""Facts about this machine, from /proc and /sys, for the provenance of a measurement.
 
 Facts that cannot be found stay empty (or None): a container hides some of them, and none is worth a failure.
-``doctor`` looks for everything that a measurement may need.
+``doctor`` checks for everything that a measurement may need.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SYS_IO_URING_SETUP = 425  # the same number on every architecture (Linux 5.1)
 
 @dataclass(frozen=True)
 class Cache:
-    """One cache as CPU 0 sees it: level, kind (Data, Instruction, Unified), size, and how many CPUs share it."""
+    """One cache as CPU 0 sees it: level, kind (Data, Instruction, Unified), bytes, and number of CPUs sharing it."""
 
     level: int
     kind: str
@@ -56,7 +56,7 @@ class HostFacts:
 
     @property
     def memory_text(self) -> str:
-        """The memory as a device: "memory of 24 GiB"."""
+        """The memory in words, as a sweep's device: "memory of 24 GiB"."""
         return f"memory of {format_bytes(self.memory_bytes, 3)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class HostFacts:
 
 @dataclass(frozen=True)
 class Storage:
-    """What is behind a path: filesystem type, the device's name and model, free space in bytes."""
+    """The storage behind a path: filesystem type, the device's name and model, free space in bytes."""
 
     filesystem: str
     device: str
@@ -81,7 +81,7 @@ class Storage:
 
 
 def host_facts() -> HostFacts:
-    """The facts about this machine that a measurement should carry."""
+    """The facts about this machine for a provenance."""
     cpuinfo, memory = _text(Path("/proc/cpuinfo")), psutil.virtual_memory()
     return HostFacts(
         hostname=platform.node(),
@@ -99,17 +99,17 @@ def host_facts() -> HostFacts:
 
 
 def allowed_cpus() -> tuple[int, ...]:
-    """The CPUs that this process may use (its affinity mask, which a container or taskset may have narrowed)."""
+    """The CPUs that this process may use: its affinity mask, which a container or taskset may have narrowed."""
     if hasattr(os, "sched_getaffinity"):
         return tuple(sorted(os.sched_getaffinity(0)))
     return tuple(range(os.cpu_count() or 1))
 
 
 def storage_behind(path: Path) -> Storage:
-    """The filesystem and device behind ``path``, or behind its nearest existing parent; a device is its own."""
+    """The filesystem and device behind ``path`` or its nearest existing parent; a device stands for itself."""
     place = nearest_existing(path)
     status = place.stat()
-    if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of device files that it is in
+    if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of its device file
         filesystem, source, number = "raw device", str(place), status.st_rdev
     else:
         (filesystem, source), number = _mount_of(place), status.st_dev
@@ -134,7 +134,7 @@ def nearest_existing(path: Path) -> Path:
 
 
 def tool_version(name: str) -> str | None:
-    """The first line that ``name --version`` prints; None where the program is missing or says nothing."""
+    """The first line that ``name --version`` prints; None where the program is missing or prints nothing."""
     try:
         done = run_tool([name, "--version"], timeout_s=10)
     except ToolMissingError:
@@ -144,7 +144,7 @@ def tool_version(name: str) -> str | None:
 
 
 def io_uring_allowed() -> tuple[bool, str]:
-    """Whether the kernel lets this process set up an io_uring, and the reason where not."""
+    """Whether the kernel lets this process set up an io_uring; else the reason."""
     if platform.system() != "Linux":
         return False, "Linux alone has it"
     disabled = _text(Path("/proc/sys/kernel/io_uring_disabled")).strip()
@@ -196,12 +196,12 @@ def _mount_of(path: Path) -> tuple[str, str]:
     mounts = [m for m in psutil.disk_partitions(all=True) if path.is_relative_to(m.mountpoint)]
     if not mounts:
         return "", ""
-    longest = max(enumerate(mounts), key=lambda pair: (len(pair[1].mountpoint), pair[0]))[1]  # a later one covers it
+    longest = max(enumerate(mounts), key=lambda pair: (len(pair[1].mountpoint), pair[0]))[1]  # later ones cover earlier
     return longest.fstype, longest.device
 
 
 def _block_folder(number: int) -> Path | None:
-    """The folder of /sys for the block device with this number; None where the system does not have one."""
+    """The folder in /sys of the block device with this number; None where there is none."""
     if not hasattr(os, "major"):
         return None
     link = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
@@ -217,7 +217,7 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class DoctorPart:
-    """A line of ``qsim doctor``: is it here, in which version, what its lack costs, and how to get it."""
+    """A line of ``qsim doctor``: whether a part is present, its version, what is lost without it, how to get it."""
 
     name: str
     present: bool
@@ -227,10 +227,10 @@ class DoctorPart:
 
 
 def doctor(folder: Path | None = None) -> list[DoctorPart]:
-    """Everything that a measurement may need, present or not; free space is looked up in ``folder`` (default: here)."""
+    """Everything that a measurement may need, present or not; free space is that of ``folder`` (default: here)."""
     facts, storage = host_facts(), storage_behind(folder or Path())
     linux = platform.system() == "Linux"
-    mlc = shutil.which("mlc")  # mlc --version starts to measure in some versions, so it is only looked for
+    mlc = shutil.which("mlc")  # not run: mlc --version starts to measure in some versions
     parts = [
         DoctorPart(
             "Linux",

@@ -1,8 +1,8 @@
-"""The target of a measurement, and the test file that qsim creates: marked, held while it is measured, removed.
+"""The target of a measurement, and the test file that qsim creates: marked, locked while measured, removed.
 
-The mark is a small file in the same folder, ``NAME.qsim-target``, with a random number (nonce) and the file's time of
-birth. The same number stands in the file, in a block behind the bytes that are measured. A file that took its place is
-foreign, also where it got the same inode. A kill between the mark and the file leaves an empty file, still qsim's.
+The mark is a small file in the same folder, ``NAME.qsim-target``, with a random number (nonce) and the file's
+creation time. The file holds the same number in a block after the measured bytes. A file that replaced it is foreign,
+even with the same inode. A kill between the mark and the file leaves an empty file that is still qsim's.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ SCHEMA = "qsim-target/2"
 Kind = Literal["own file", "foreign file", "block device"]
 DIRECT_BYTES = 4096
 SEAL_BYTES = 4096
-"""Of the block behind the measured bytes that holds the nonce."""
+"""Size of the block after the measured bytes that holds the nonce."""
 _SEAL = b"qsim test file, may be deleted: "
 
 
 @dataclass(frozen=True)
 class Target:
-    """A target that was found safe. ``size_bytes`` is what will be measured, ``exists`` whether it is there already.
+    """A target that passed the safety rules. ``size_bytes``: bytes to be measured; ``exists``: whether it exists.
 
-    ``filled`` tells of our own file that it was written once from end to end, ``scattered`` that it was then written at
-    random (see :mod:`measure.fio.plan`). ``writable`` is never true for a foreign file.
+    ``filled``: qsim's own file was written once from end to end; ``scattered``: and then at random (see
+    :mod:`measure.fio.plan`). ``writable`` is never true for a foreign file.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class Target:
 
 
 def is_own(path: Path) -> bool:
-    """Whether qsim created the file that is at ``path`` now."""
+    """Whether qsim created the file now at ``path``."""
     mark = read_mark(path)
     if mark is None:
         return False
@@ -69,12 +69,12 @@ def is_own(path: Path) -> bool:
 
 
 def _is_marked(file: int, mark: dict[str, Any]) -> bool:
-    """Whether the open file is the one that a mark was made for: a nonce in both, and the same time of birth."""
+    """Whether a mark belongs to the open file: both have the same nonce and creation time."""
     status = os.fstat(file)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         return False
     sealed = os.pread(file, SEAL_BYTES, max(0, status.st_size - SEAL_BYTES)) == _seal(str(mark.get("nonce")))
-    if mark.get("born_ns") is None:  # killed before the mark was complete: nothing is in it yet but the seal
+    if mark.get("born_ns") is None:  # killed before the mark was complete: the file holds only the seal
         return sealed or status.st_size == 0
     return sealed and mark["born_ns"] == files.birth_ns(file)
 
@@ -84,16 +84,16 @@ def _seal(nonce: str) -> bytes:
 
 
 def measured_bytes(path: Path) -> int:
-    """How many bytes of our file are measured: all but its last block."""
+    """Bytes of qsim's file that are measured: all but its last block."""
     return max(0, path.lstat().st_size - SEAL_BYTES)
 
 
 @contextlib.contextmanager
 def held(target: Target, *, keep: bool) -> Iterator[Target]:
-    """Create our own file in its full size, keep other runs of qsim off it, and remove it at the end.
+    """Create qsim's own file in its full size, lock it against other runs, and remove it at the end.
 
-    Foreign files and devices are yielded as they are; a device that is written to is open exclusively meanwhile.
-    Raises UnsafeTargetError where the file cannot be created, another run uses it, or its filesystem takes no direct
+    Foreign files and devices are yielded unchanged; a device that is written to is open exclusively meanwhile.
+    Raises UnsafeTargetError where the file cannot be created, another run uses it, or its filesystem has no direct
     I/O (a file just created is removed).
     """
     if target.kind != "own file":
@@ -105,12 +105,12 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
         try:
             files.lock(descriptor)
         except OSError as error:
-            keep = True  # it is the other run's to remove
+            keep = True  # the other run removes it
             raise UnsafeTargetError(
                 f"another run is measuring on {target.path}; wait for it or name another target"
             ) from error
         if os.fstat(descriptor).st_size != target.size_bytes + SEAL_BYTES:
-            # fio replaces a file that is shorter than its job by a new one, which would not be marked any more.
+            # fio replaces a file shorter than its job by a new one, which would lack the mark.
             _resize(descriptor, target)
         try:
             _try_direct_io(target)
@@ -127,7 +127,7 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
 
 @contextlib.contextmanager
 def _exclusively(target: Target) -> Iterator[None]:
-    """Hold a device that is written to open exclusively: nobody can mount it or add it to an array meanwhile."""
+    """Hold a device that is written to open exclusively: it cannot be mounted or added to an array meanwhile."""
     if target.kind != "block device" or not target.writable:
         yield
         return
@@ -144,7 +144,7 @@ def _exclusively(target: Target) -> Iterator[None]:
 
 
 def _resize(descriptor: int, target: Target) -> None:
-    """Give our file its size; its seal is written before anything is cut off, so that it is marked at any moment."""
+    """Resize qsim's file; its seal is written before anything is cut off, so that it is always marked."""
     mark = read_mark(target.path) or {}
     try:
         os.pwrite(descriptor, _seal(str(mark.get("nonce"))), target.size_bytes)
@@ -159,13 +159,13 @@ def _resize(descriptor: int, target: Target) -> None:
 
 
 def mark_filled(target: Target, *, scattered: bool = False) -> None:
-    """Note in the mark that our file was written from end to end, at its present size, and then at random or not."""
+    """Record in the mark that qsim's file was written from end to end at its present size, and perhaps at random."""
     mark = read_mark(target.path) or {}
     _write_mark(target.path, {**mark, "filled_bytes": target.size_bytes, "scattered": scattered})
 
 
 def remove_own(path: Path) -> None:
-    """Remove the file at ``path`` and its mark if qsim made it, and only then; UnsafeTargetError where it cannot be."""
+    """Remove the file at ``path`` and its mark, only if qsim made it; UnsafeTargetError where that fails."""
     try:
         if is_own(path):
             path.unlink()
@@ -178,7 +178,7 @@ def remove_own(path: Path) -> None:
 
 
 def remove_leftover(target: Target) -> None:
-    """Remove our file, or its mark, where a run that was killed left it behind; not where another run uses it."""
+    """Remove qsim's file, or its mark, left by a killed run; not where another run uses it."""
     if target.kind != "own file":
         return
     try:
@@ -198,7 +198,7 @@ def remove_leftover(target: Target) -> None:
 
 
 def check_unchanged(target: Target) -> None:
-    """UnsafeTargetError where our file is not what it was when the run began: removed, exchanged, cut."""
+    """Raise UnsafeTargetError where qsim's file was removed, replaced or truncated during the run."""
     if target.kind != "own file":
         return
     if not target.path.exists():
@@ -210,7 +210,7 @@ def check_unchanged(target: Target) -> None:
 
 
 def _remove_though_interrupted(path: Path) -> None:
-    """Remove our file also where Ctrl-C comes once more in the middle of it; the interruption goes on afterwards."""
+    """Remove qsim's file even if another Ctrl-C interrupts the removal; the interruption is raised afterwards."""
     try:
         remove_own(path)
     except KeyboardInterrupt:
@@ -219,7 +219,7 @@ def _remove_though_interrupted(path: Path) -> None:
 
 
 def _open_own(target: Target) -> int:
-    """Our file, opened; created with its mark where it is new. Where that fails or is interrupted nothing stays."""
+    """Open qsim's file, created with its mark if new. On failure or interruption nothing is left."""
     path = target.path
     try:
         if target.exists:
@@ -238,12 +238,12 @@ def _open_own(target: Target) -> int:
 
 
 def _create_own(path: Path) -> int:
-    """An empty file with its mark; it is sealed when it gets its size."""
+    """Create an empty file with its mark; resizing adds the seal."""
     try:
         if not path.exists():
             _write_mark(path, {"nonce": secrets.token_hex(16), "born_ns": None})
         return os.open(path, files.flags("O_RDWR", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), 0o600)
-    except FileExistsError:  # somebody else's, and the mark may be theirs as well
+    except FileExistsError:  # a foreign file, and perhaps a foreign mark
         raise
     except BaseException:
         _remove_though_interrupted(path)
@@ -251,11 +251,11 @@ def _create_own(path: Path) -> int:
 
 
 def _try_direct_io(target: Target) -> None:
-    """Write and read one block with O_DIRECT; the file is to be filled anyway. Nothing is written to a filled one."""
+    """Test direct I/O: write and read one block of a file still to be filled; only read a filled one."""
     try:
         descriptor = files.opened_direct(str(target.path), writes=True)
         try:
-            if files.uncached_by_call():  # the file was opened so, or that failed
+            if files.uncached_by_call():  # opening has already set it, or failed
                 return
             with mmap.mmap(-1, DIRECT_BYTES) as block:  # anonymous memory is page-aligned, as O_DIRECT wants it
                 if not target.filled:
@@ -278,7 +278,7 @@ def _mark_of(path: Path) -> Path:
 
 
 def read_mark(path: Path) -> dict[str, Any] | None:
-    """What the mark of a file says; None where there is none."""
+    """The content of a file's mark; None where there is none."""
     try:
         mark = json.loads(_mark_of(path).read_text("utf-8"))
     except (OSError, ValueError):

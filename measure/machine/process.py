@@ -1,9 +1,9 @@
-"""Running a program so that it ends: own process group, hard time limit, no shell, no orphan.
+"""Runs programs that must end: own process group, hard time limit, no shell, no orphan.
 
-Benchmark tools hang, ignore SIGTERM and fork workers. So each runs in its own session, and whatever happens (time
-limit, Ctrl-C, an exception in a callback) the whole group gets a signal, a short grace, and is killed. Where
-this program itself is killed outright, the kernel kills the tool (Linux, PR_SET_PDEATHSIG). Windows has no groups that
-take signals: there the program alone is ended, and at once.
+Benchmark tools hang, ignore SIGTERM and fork workers. So each runs in its own session, and on a time limit, Ctrl-C
+or an exception in a callback the whole group gets a signal, a short grace period, and is killed. Where this program
+itself is killed outright, the kernel kills the tool (Linux, PR_SET_PDEATHSIG). Windows has no groups that take
+signals: there only the program is ended, at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TICK_S, POLL_S = 0.2, 0.01
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
 _LAST_WORDS_S = 1.0
-"""How long to wait for output after a program has ended, from a program of its own that is not in its group."""
+"""Seconds to wait for output after a program has ended, from a child of its that is not in its group."""
 _handles: dict[str, str] = {}
 
 
@@ -53,7 +53,7 @@ _handles: dict[str, str] = {}
 def by_handle(path: Path, descriptor: int) -> Iterator[None]:
     """Let tools that start meanwhile open a held file by its descriptor (Linux).
 
-    A tool opens the file that is held, also where another one has taken its name; in what it prints it has its name.
+    A tool then opens the held file even if another file has taken its name; its output is changed to show the name.
     """
     handle = f"/proc/{os.getpid()}/fd/{descriptor}"
     if os.path.exists(handle):
@@ -74,7 +74,7 @@ def _exchanged(text: bytes, names: Mapping[str, str]) -> bytes:
 class Finished:
     """A program that has ended: its exit code (negative: the signal that ended it), output, and times (ISO 8601).
 
-    ``ended_at`` is ``started_at`` and the time that passed: a clock that is set meanwhile does not move it.
+    ``ended_at`` is ``started_at`` plus the monotonic time that passed, so setting the clock does not change it.
     """
 
     returncode: int
@@ -86,16 +86,16 @@ class Finished:
 
     @property
     def text(self) -> str:
-        """What it printed."""
+        """Standard output as text."""
         return self.stdout.decode("utf-8", "replace")
 
     @property
     def complaint(self) -> str:
-        """The last line that it printed to stderr; "" where there is none."""
+        """The last line of stderr; "" where there is none."""
         return (self.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
 
     def failure(self, name: str, tool: str, limit_s: float, lacks: Callable[[str], str]) -> str:
-        """Why this run is no result, in a sentence; "" where it is. ``lacks`` says what is missing in its text."""
+        """Why this run failed, in a sentence; "" where it did not. ``lacks`` says what is missing in its text."""
         if self.timed_out:
             return f"{name}: {tool} did not end within {limit_s:g} s and was stopped"
         if self.returncode < 0:
@@ -105,7 +105,7 @@ class Finished:
 
 
 def find_tool(name: str) -> str:
-    """The program's path. Raises ToolMissingError that says how to get it."""
+    """The program's path. Raises ToolMissingError naming how to get it."""
     path = shutil.which(name)
     if path is None:
         remedy = HOW_TO_GET.get(name, "install it and see that it is on PATH")
@@ -122,11 +122,11 @@ def run_tool(
     on_tick: Callable[[float], None] | None = None,
     grace_s: float = 2.0,
 ) -> Finished:
-    """Run ``argv`` to its end, or for at most ``timeout_s`` seconds, and return what it printed.
+    """Run ``argv`` to its end, or for at most ``timeout_s`` seconds, and return its output.
 
-    ``on_output`` gets stdout in parts as it comes, ``on_tick`` the seconds since the start a few times a second. After
-    the time limit, and before any exception propagates, the process group gets SIGTERM and, where it is still there
-    after ``grace_s``, SIGKILL. The exit code is not judged here.
+    ``on_output`` gets parts of stdout as they arrive, ``on_tick`` the seconds since the start a few times a second.
+    After the time limit, and before any exception propagates, the process group gets SIGTERM and, if it still exists
+    after ``grace_s``, SIGKILL. The caller judges the exit code.
 
     Raises ToolMissingError where the program does not exist, ToolFailedError where it cannot be started or prints
     more than 256 MiB.
@@ -166,10 +166,10 @@ def run_tool(
 
 
 def _reader(pipe: IO[bytes] | None, into: bytearray, most: int) -> threading.Thread:
-    """A thread that reads a pipe to its end; of more than ``most`` bytes the rest is dropped."""
+    """Start a thread that reads a pipe to its end, and drops everything after ``most`` bytes."""
 
     def read() -> None:
-        with suppress(OSError, ValueError):  # closed where a program of another group holds it open
+        with suppress(OSError, ValueError):  # the pipe was closed while a program of another group held it open
             while pipe is not None and (chunk := pipe.read(1 << 16)):
                 if len(into) < most:
                     into.extend(chunk)
@@ -183,9 +183,9 @@ def _reader(pipe: IO[bytes] | None, into: bytearray, most: int) -> threading.Thr
 def running(
     argv: Sequence[str], cwd: Path | None = None, grace_s: float = 2.0, timer_slack_ns: int | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A background program (a server) that is stopped, group and all, when the block is left in whatever way.
+    """Run a background program (a server); it is stopped with its group when the block ends.
 
-    ``timer_slack_ns`` is how much later than asked the kernel may end the program's sleeps (Linux: 50 us by default).
+    ``timer_slack_ns`` is the delay that the kernel may add to the program's sleeps (Linux: 50 us by default).
     Raises ToolMissingError where the program does not exist, ToolFailedError where it cannot be started.
     """
     program = find_tool(argv[0])
@@ -214,7 +214,7 @@ def running(
 
 
 def _die_with_parent(timer_slack_ns: int | None) -> Callable[[], None] | None:
-    """What a new process does before it becomes the program, where the kernel is Linux; None elsewhere."""
+    """The function that a new process runs before it executes the program, on Linux; None elsewhere."""
     if platform.system() != "Linux":
         return None
     parent, prctl = os.getpid(), ctypes.CDLL(None).prctl
@@ -230,7 +230,7 @@ def _die_with_parent(timer_slack_ns: int | None) -> Callable[[], None] | None:
 
 
 def _ended(child: subprocess.Popen[bytes]) -> bool:
-    """Whether the program has ended, if possible without reaping it: until then its group's number is not reused."""
+    """Whether the program has ended, if possible without reaping it, so that its group's number is not reused."""
     if child.returncode is not None:
         return True
     if not hasattr(os, "waitid"):
@@ -239,7 +239,7 @@ def _ended(child: subprocess.Popen[bytes]) -> bool:
 
 
 def _stop(child: subprocess.Popen[bytes], grace_s: float) -> None:
-    """Ask a program that runs to end, wait for the grace, and kill its group: also workers of one that has ended."""
+    """Signal a running program, wait for the grace period, and kill its group, with workers of an ended program."""
     if not _ended(child):
         _signal(child, "SIGTERM")
         limit = time.monotonic() + grace_s
@@ -253,7 +253,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(child: subprocess.Popen[bytes], name: str) -> None:
-    if child.returncode is not None and hasattr(os, "waitid"):  # reaped: the number may be somebody else's by now
+    if child.returncode is not None and hasattr(os, "waitid"):  # reaped: the number may have been reused
         return
     if not hasattr(os, "killpg"):
         child.kill()
@@ -263,7 +263,7 @@ def _signal(child: subprocess.Popen[bytes], name: str) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        if platform.system() != "Darwin":  # which says so of a group whose members have all ended
+        if platform.system() != "Darwin":  # macOS reports this for a group whose members have all ended
             raise
 
 

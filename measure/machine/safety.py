@@ -1,4 +1,4 @@
-"""What may be written to. A measurement destroys what its target holds, so a target must be qsim's own or be given up.
+"""Which targets may be written to. Writes destroy data, so a target must be qsim's own or be given up by the user.
 
 The rules, in the order in which they are checked:
 
@@ -13,8 +13,8 @@ The rules, in the order in which they are checked:
    its name is always typed three times.
 5. Everything else (character devices such as /dev/null, pipes, sockets): refused. Links are followed first.
 
-A filesystem that lives in memory (tmpfs) or takes no direct I/O would be measured as the page cache: refused. Newer
-kernels accept O_DIRECT on tmpfs, so both the type and an actual direct write are checked.
+A filesystem in memory (tmpfs) or without direct I/O would be measured as the page cache: rejected. Newer kernels
+accept O_DIRECT on tmpfs, so both the type and an actual direct write are checked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NO_DRIVES = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFLNK: "a link that leads in a circle",
 }
-SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file takes
+SPARE_BYTES = 64 * 2**20  # must stay free on the filesystem
 
 
 def why_no_drive(*, by_probe: bool = True) -> str:
@@ -64,9 +64,9 @@ def check_target(
     write_device: str | None = None,
     erase: str | None = None,
 ) -> Target:
-    """Look at ``target`` and say what it is and that it may be used; nothing is created or changed.
+    """Check ``target`` against the rules and return it with its kind; nothing is created or changed.
 
-    ``size_bytes`` is the part to be measured (None: all of what exists; needed for a file of our own). ``writes`` is
+    ``size_bytes`` is the part to be measured (None: all of an existing target; needed for a new file). ``writes``:
     whether the workload writes. Raises UnsafeTargetError, in one sentence with the reason and the remedy.
     """
     if reason := why_no_drive():
@@ -181,7 +181,7 @@ def _check_space(path: Path, size: int, already: int) -> None:
 
 
 def check_export(uri: str, *, writes: bool, write_device: str | None = None, erase: str | None = None) -> None:
-    """UnsafeTargetError where a workload that ``writes`` may not use the NBD export at ``uri``."""
+    """Raise UnsafeTargetError where a workload that ``writes`` may not use the NBD export at ``uri``."""
     if not writes:
         return
     _check_consent(uri, uri, writes=True, consent=None, write_device=write_device)
@@ -194,7 +194,7 @@ def check_export(uri: str, *, writes: bool, write_device: str | None = None, era
 
 
 def _check_consent(name: str, shown: str, *, writes: bool, consent: str | None, write_device: str | None) -> None:
-    """UnsafeTargetError where the user did not name this device or export for what is to be done to it."""
+    """Raise UnsafeTargetError where the user did not consent to reading, or writing to, this device or export."""
     if writes and write_device != name:
         raise UnsafeTargetError(
             f"{shown} is {_kind_of(name)}, and writing destroys what it holds",
@@ -212,7 +212,7 @@ def _kind_of(name: str) -> str:
 
 
 def _check_contents(name: str, shown: str, signature: str | None, blank: bool, erase: str | None) -> None:
-    """UnsafeTargetError where a device or export holds something, or may hold something and is not to be erased."""
+    """Raise UnsafeTargetError where a device or export holds a signature, or is not blank and may not be erased."""
     if signature is not None:
         raise UnsafeTargetError(
             f"{shown} is not written to: it holds {signature}; name an empty drive or a file, or remove it with wipefs"
@@ -252,7 +252,7 @@ def _block_device(path: Path, shown: str, size_bytes: int | None, *, writes: boo
 
 
 def device_in_use(device: Path) -> str | None:
-    """What a block device is used for ("is mounted on /"), with its partitions; None where nothing uses it."""
+    """The use of a block device or its partitions ("is mounted on /"); None where it is unused."""
     number = device.stat().st_rdev
     folder = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
     members = [folder.resolve(), *(p.parent for p in folder.resolve().glob("*/partition"))] if folder.exists() else []

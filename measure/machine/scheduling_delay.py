@@ -1,9 +1,9 @@
-"""How late this machine wakes a program that sleeps, measured during a run: the wait for a processor.
+"""Measures the wakeup delay of sleeping programs during a run: the wait for a processor.
 
 A request to a device ends by waking the thread that waits for it. Where other work keeps the processors busy, that
-thread waits for one, and its latency holds the wait. A thread of our own that sleeps over and over, with the same
-priority as the tool, waits as long: by how much it wakes later than it does at its earliest is the machine's share.
-Sleeping some 200 times a second, it takes about 0.5 % of one processor.
+thread waits for one, and its latency includes the wait. A sampling thread that sleeps repeatedly, with the same
+priority as the tool, waits as long: its delay beyond the shortest one is the machine's part of a latency. Sleeping
+some 200 times a second, it takes about 0.5 % of one processor.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from measure.sweep import WOKEN_LATE
 
 NAP_S = 0.004
 NOTE = "wakeups"
-"""The name of it in a point's record; the mean of the run is a column of the sweep."""
+"""The key of the delays in a point's record; their mean is a column of the sweep."""
 
 
 @contextmanager
 def repeating(step: Callable[[], object]) -> Iterator[None]:
-    """Call ``step``, which takes its time, over and over in a thread while the block runs.
+    """Call ``step``, which must take some time, repeatedly in a thread while the block runs.
 
     >>> steps = []
     >>> with repeating(lambda: steps.append(time.sleep(0.001))):
@@ -46,23 +46,23 @@ def repeating(step: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
-def late_nap(seconds: float = NAP_S) -> float:
-    """How much later than asked a nap ended, in seconds."""
+def wakeup_delay(seconds: float = NAP_S) -> float:
+    """Sleep for ``seconds``; returns the delay of the wakeup, seconds."""
     start = time.perf_counter()
     time.sleep(seconds)
     return time.perf_counter() - start - seconds
 
 
 @contextmanager
-def napping() -> Iterator[list[float]]:
-    """The list of how much later than asked each nap ended, in seconds, of naps while the block runs."""
+def sampled_wakeups() -> Iterator[list[float]]:
+    """The list of wakeup delays, seconds, of sleeps while the block runs."""
     late: list[float] = []
-    with repeating(lambda: late.append(late_nap())):
+    with repeating(lambda: late.append(wakeup_delay())):
         yield late
 
 
 def lateness_notes(late: Sequence[float]) -> dict[str, Any]:
-    """The note for a point's record: by how much later than the earliest naps ended; none where there was no nap.
+    """The entry for a point's record: the mean wakeup delay beyond the shortest one; empty without delays.
 
     >>> lateness_notes([0.001, 0.001, 0.004])["wakeups"]["mean_s"]
     0.001
@@ -73,5 +73,5 @@ def lateness_notes(late: Sequence[float]) -> dict[str, Any]:
 
 
 def noted_lateness(record: Mapping[str, Any]) -> dict[str, float]:
-    """The column that the note in a point's record gives; none where it holds no note."""
+    """The wakeup delay's column of a point, from its record; empty where the record has none."""
     return {WOKEN_LATE: float(record[NOTE]["mean_s"])} if NOTE in record else {}

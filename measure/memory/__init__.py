@@ -1,1 +1,1 @@
-"""Measuring this machine's memory with the built-in probe: plan, run, keep, read."""
+"""Measuring this machine's memory with the built-in probe: plan, run, store, read."""

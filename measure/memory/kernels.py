@@ -1,20 +1,20 @@
-"""The compiled loops of the memory probe: they allocate nothing, and hold no lock.
+"""The compiled loops of the memory probe: they allocate nothing, and run without the GIL.
 
-``chase``   follows a ring of cache lines, each hop needing the answer of the one before: latency.
+``chase``   follows a ring of cache lines, where each hop depends on the previous one: latency.
 ``stream``  reads or updates a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
-``spin``    the idle loop alone, to learn what one of its iterations lasts.
+``spin``    the idle loop alone, to time one of its iterations.
 ``link``    the ring that ``chase`` follows, written in one pass.
 
 All run without Python's global lock, so that the threads of one process load the memory together. They share
 ``control``, int64 words: in its first line the phase (WARM_UP, MEASURE, STOP), then a line for each loader, with its
-answer to the phase and its signs of life. The chaser moves the phase on by its own clock, so that no Python runs
-between the start and the end of a measurement; anyone may set STOP at any time.
+answer to the phase and its heartbeat. The chaser advances the phase by its own clock, so that no Python runs between
+the start and the end of a measurement; any thread may set STOP at any time.
 
-A compiler may leave out a loop whose result it can foresee, and a probe that does nothing looks very fast. So each
-loop returns something that only the whole work gives: the chaser the line it ended on (every line knows its place in
-the ring), the loaders the sum of the words they read and the state of the idle loop. That loop is a xorshift
-generator: compilers fold repeated steps of a linear congruential generator into one (seen with LLVM 20: 0.14 ns an
-iteration), but not these.
+A compiler may remove a loop whose result it can predict, and a probe that does nothing looks very fast. So each loop
+returns a value that depends on all of its work: the chaser the line it ended on (every line holds its place in the
+ring), the loaders the sum of the words they read and the state of the idle loop. That loop is a xorshift generator:
+compilers fold repeated steps of a linear congruential generator into one (seen with LLVM 20: 0.14 ns an iteration),
+but not these.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ WORDS_PER_LINE = CACHE_LINE_BYTES // 8
 
 WARM_UP, MEASURE, STOP = 0, 1, 2
 
-CONTROL_STRIDE = WORDS_PER_LINE  # one cache line per control word: the flag of one thread disturbs no other
-BEAT_ITERATIONS = 8192  # of the idle loop, at most, between two signs of life: some 15 us, less than a chunk lasts
-BEAT = 1  # offset of a loader's sign of life in its control line
+CONTROL_STRIDE = WORDS_PER_LINE  # one cache line per control word, so that threads do not disturb each other
+BEAT_ITERATIONS = 8192  # iterations of the idle loop, at most, between two heartbeats: some 15 us, less than a chunk
+BEAT = 1  # offset of a loader's heartbeat in its control line
 
-# By symbol, not by address: a compiled loop that holds an address cannot be cached on the disk.
+# By symbol, not by address: a compiled loop with an address in it cannot be cached on the disk.
 _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
 _WALL = np.int32(time.CLOCK_MONOTONIC)
 _CPU = np.int32(time.CLOCK_THREAD_CPUTIME_ID)
@@ -43,7 +43,7 @@ _CPU = np.int32(time.CLOCK_THREAD_CPUTIME_ID)
 
 @njit(nogil=True)
 def _clock_ns(clock: Any, timespec: Any) -> Any:
-    """The clock's time in ns; ``timespec`` is scratch space. No optimiser sees through the call: it is a fence."""
+    """The clock's time in ns; ``timespec`` is scratch space. The call also prevents reordering by the optimiser."""
     _clock_gettime(clock, timespec.ctypes)
     return timespec[0] * 1_000_000_000 + timespec[1]
 
@@ -60,7 +60,7 @@ def _spin(state: Any, iterations: Any) -> Any:
 
 @njit(nogil=True)
 def _answered(control: Any, loaders: Any, phase: Any) -> Any:
-    """Whether all loaders have reached ``phase``: their words hold 1 + the phase that they last saw."""
+    """Whether all loaders have reached ``phase``: their words hold 1 + the last phase they saw."""
     reached = 0
     for loader in range(loaders):
         reached += control[(1 + loader) * CONTROL_STRIDE] > phase
@@ -69,7 +69,7 @@ def _answered(control: Any, loaders: Any, phase: Any) -> Any:
 
 @njit(nogil=True)
 def _all_ran(control: Any, loaders: Any, beats: Any) -> Any:
-    """Whether every loader has given a sign of life since the last call; ``beats`` holds the last ones seen."""
+    """Whether every loader's heartbeat advanced since the last call; ``beats`` holds the last ones seen."""
     ran = 0
     for loader in range(loaders):
         beat = control[(1 + loader) * CONTROL_STRIDE + BEAT]
@@ -80,7 +80,7 @@ def _all_ran(control: Any, loaders: Any, beats: Any) -> Any:
 
 @njit(nogil=True)
 def _next_line(line: Any, stride: Any, lines: Any) -> Any:
-    """The line ``stride`` further on; from the end of the buffer to the first line not visited yet, or back to 0."""
+    """The line ``stride`` further on; at the end of the buffer the first line not visited yet, or 0."""
     line += stride
     if line < lines:
         return line
@@ -90,8 +90,8 @@ def _next_line(line: Any, stride: Any, lines: Any) -> Any:
 
 @njit(nogil=True)
 def _adjacent_burst(buffer: Any, place: Any, read_words: Any, updated_words: Any) -> Any:
-    """Burst number ``place``: read, update; returns the sum of the words read."""
-    # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
+    """Read and update burst number ``place``; returns the sum of the words read."""
+    # Slices that begin at index 0: a possibly negative index would prevent vectorization.
     position = place * (read_words + updated_words)
     total = np.uint64(0)
     read = buffer[position : position + read_words]
@@ -105,10 +105,10 @@ def _adjacent_burst(buffer: Any, place: Any, read_words: Any, updated_words: Any
 
 @njit(nogil=True)
 def _strided_burst(buffer: Any, line: Any, read_lines: Any, updated_lines: Any, stride: Any, lines: Any) -> Any:
-    """A burst from ``line`` on: returns (the sum of the words read, the line after the burst)."""
+    """Read and update a burst from ``line`` on; returns (sum of the words read, line after the burst)."""
     total = np.uint64(0)
     for place in range(read_lines + updated_lines):
-        first = np.uint64(line) * np.uint64(WORDS_PER_LINE)  # unsigned: an index that may be negative costs a test
+        first = np.uint64(line) * np.uint64(WORDS_PER_LINE)  # unsigned: a possibly negative index costs a test
         for k in range(WORDS_PER_LINE):
             if place < read_lines:
                 total += buffer[first + np.uint64(k)]
@@ -138,20 +138,20 @@ def chase(
     beats: Any,
     timespec: Any,
 ) -> Any:
-    """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and lead the loaders through it.
+    """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and set the phases of the loaders.
 
-    ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
-    ``warm_up_ns`` and until every loader has answered both phases. A chunk of ``chunk_hops`` hops counts as loaded if
-    every loader gave a sign of life during it: other programs may take a loader off its CPU for milliseconds, and the
+    ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts at least
+    ``warm_up_ns``, until every loader has answered both phases. A chunk of ``chunk_hops`` hops counts as loaded if
+    every loader's heartbeat advanced during it: other programs may take a loader off its CPU for milliseconds, and the
     memory is idle meanwhile. ``beats`` is scratch space, a word a loader.
 
-    Returns (word where it stopped, hops in all, hops measured, ns elapsed, ns on the CPU, hops in loaded chunks, ns on
-    the CPU in loaded chunks); fewer than asked where somebody set STOP.
+    Returns (last word, all hops, measured hops, ns elapsed, ns on the CPU, hops in loaded chunks, ns on the CPU in
+    loaded chunks); fewer hops where a thread set STOP.
     """
     hops = 0
     began = now = _clock_ns(_WALL, timespec)
     for phase in (WARM_UP, MEASURE):
-        # Without waiting for the answers, a loader that another program keeps off its CPU would count nothing.
+        # Wait for the answers: a loader kept off its CPU by another program would otherwise count nothing.
         if control[0] != STOP:
             control[0] = phase
         while control[0] != STOP and (now - began < warm_up_ns or not _answered(control, loaders, phase)):
@@ -195,11 +195,11 @@ def stream(
     """Stream through ``buffer`` until STOP: a burst of words, then ``delay`` iterations of the idle loop.
 
     The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);
-    bursts are adjacent. With a ``stride`` of more than 1 line (the buffer's lines are a multiple of it) each line of a
-    burst lies that far from the one before, and the buffer is gone through ``stride`` times until every line was
-    visited. The buffer holds a whole number of bursts. The phase is looked at, and answered, after every
+    bursts are adjacent. With a ``stride`` of more than 1 line (the buffer's lines are a multiple of it) the lines of a
+    burst lie that far apart, and every line is visited in ``stride`` passes through the buffer. The buffer holds a
+    whole number of bursts. The phase is read, and answered, after every
     ``bursts_per_check`` bursts. Returns (bursts measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64,
-    state of the idle loop, bursts in all); measured values are 0 where the phase MEASURE never came.
+    state of the idle loop, all bursts); measured values are 0 if the phase never was MEASURE.
     """
     buffer_bursts = buffer.size // (read_words + updated_words)
     lines = buffer.size // WORDS_PER_LINE
@@ -229,7 +229,7 @@ def stream(
                 left -= BEAT_ITERATIONS
                 beat += 1
                 control[own + BEAT] = beat
-                _clock_ns(_WALL, timespec)  # a fence, or the compiler may keep the beats to itself until the end
+                _clock_ns(_WALL, timespec)  # else the compiler may store the heartbeats only at the end
             state = _spin(state, left)
         bursts += bursts_per_check
         beat += 1
@@ -249,7 +249,7 @@ def stream(
 
 @njit(nogil=True, cache=True)
 def link(words: Any, order: Any) -> None:
-    """Make ``words`` a ring through its lines in the given ``order``, a permutation of their numbers.
+    """Link the lines of ``words`` into a ring in the given ``order``, a permutation of their indices.
 
     Word 0 of a line becomes the index of the next line's first word, word 1 the line's place in the ring.
     """

@@ -1,11 +1,11 @@
-"""Which CPU chases and which load, and on which pages: one thread per physical core, on the chaser's memory node.
+"""The CPUs of chaser and loaders, and their pages: one thread per physical core, on the chaser's memory node.
 
 Two threads on one core share its ports and its buffers for outstanding misses, so the chaser's sibling would slow it
-without loading the memory; and loaders on another node load another memory. Both are left out.
+without loading the memory; and loaders on another node load another memory. Neither CPU is used.
 
 With pages of 4 KiB a random walk through 128 MiB misses the TLB at nearly every step and measures page-table walks
-on top of memory. Pages of 2 MiB are asked for by madvise(2) MADV_HUGEPAGE; whether they came stands in
-/proc/self/smaps (AnonHugePages of the mapping), and nowhere else.
+on top of memory. Pages of 2 MiB are requested by madvise(2) MADV_HUGEPAGE; only /proc/self/smaps (AnonHugePages of
+the mapping) shows whether they were granted.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Placement:
-    """The CPUs of the threads, in pinned order; None in place of a number means: not pinned.
+    """The CPUs of the threads; None instead of a number means not pinned.
 
-    ``notes`` say in words what was left out and why.
+    ``notes`` say in words which CPUs are not used, and why.
     """
 
     chaser: int | None
@@ -41,7 +41,7 @@ class Placement:
 
 
 def cpu_quota(root: Path = CGROUP) -> float | None:
-    """The number of CPUs whose time this process may use up (cgroup v2 ``cpu.max``); None without a limit."""
+    """This process's limit of CPU time, in CPUs (cgroup v2 ``cpu.max``); None without a limit."""
     try:
         quota, period = (root / "cpu.max").read_text("utf-8").split()
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def cpu_quota(root: Path = CGROUP) -> float | None:
 
 
 def pin(cpu: int | None) -> bool:
-    """Bind the calling thread (not the process) to ``cpu``; False where there is nothing to bind to or no way to."""
+    """Bind the calling thread (not the process) to ``cpu``; False where ``cpu`` is None or the system cannot."""
     if cpu is None or not hasattr(os, "sched_setaffinity"):
         return False
     os.sched_setaffinity(0, {cpu})  # 0 is the calling thread, not the process: sched_setaffinity(2)
@@ -66,11 +66,11 @@ def place(
     *,
     chases: bool = True,
 ) -> Placement:
-    """The chaser on the last core (the first ones serve the interrupts), the loaders on the others of its node.
+    """Put the chaser on the last core (the first ones serve interrupts), the loaders on the others of its node.
 
-    ``threads`` load (None: as many as there are cores); without ``chases`` one of them takes the chaser's CPU. The
-    other parameters are the machine's facts, read from it by default. Raises ValueError where there are fewer cores
-    than threads.
+    ``threads``: number of loaders (None: one per core); without ``chases`` one of them uses the chaser's CPU. The
+    other parameters are facts about the machine, read from it by default. Raises ValueError where there are fewer
+    cores than threads.
     """
     cpus = allowed_cpus() if cpus is None else cpus
     siblings_of = read_siblings if siblings_of is None else siblings_of
@@ -112,7 +112,7 @@ def place(
 
 
 def read_siblings(cpu: int, root: Path = SYSTEM) -> frozenset[int]:
-    """The CPUs that are threads of the same core as ``cpu``, itself included."""
+    """The CPUs on the same core as ``cpu``, itself included."""
     try:
         return frozenset(parse_cpu_list((root / f"cpu/cpu{cpu}/topology/thread_siblings_list").read_text("utf-8")))
     except (OSError, ValueError):
@@ -144,12 +144,12 @@ class MemoryPages:
 
     @property
     def huge_share(self) -> float | None:
-        """The share of the touched memory that lies on huge pages; None where the system does not tell."""
+        """The share of the touched memory that is on huge pages; None where unknown."""
         return huge_page_share(self.words.ctypes.data)
 
 
 def allocate(size_bytes: int) -> MemoryPages:
-    """``size_bytes`` of fresh memory (a multiple of 8), untouched yet: its pages come to whoever writes first.
+    """``size_bytes`` of untouched memory (a multiple of 8): pages are placed near the thread that writes first.
 
     Raises ValueError with the remedy where the system does not give that much address space.
     """
@@ -161,7 +161,7 @@ def allocate(size_bytes: int) -> MemoryPages:
     except (OSError, OverflowError, ValueError) as error:
         raise ValueError(f"no memory for a buffer of {size_bytes} bytes ({error}); choose a smaller buffer") from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a kernel built without transparent huge pages; the share tells
+        with suppress(OSError):  # a kernel without transparent huge pages; ``huge_share`` is then 0
             mapping.madvise(mmap.MADV_HUGEPAGE)
     words = np.frombuffer(mapping, dtype=np.uint64)
     skip = -words.ctypes.data % HUGE_PAGE_BYTES // 8
@@ -169,7 +169,7 @@ def allocate(size_bytes: int) -> MemoryPages:
 
 
 def huge_page_share(address: int, smaps: Path = Path("/proc/self/smaps")) -> float | None:
-    """The share of the mapping around ``address`` that lies on huge pages (AnonHugePages / Rss); None where unknown.
+    """The share of the mapping around ``address`` that is on huge pages (AnonHugePages / Rss); None where unknown.
 
     The kernel may have merged neighbouring mappings into one: the share is theirs together.
     """

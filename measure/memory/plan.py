@@ -1,12 +1,12 @@
-"""What a memory measurement will do, decided and checked before any of it starts: over delays, or over buffer sizes.
+"""Plans a memory measurement, over delays or over buffer sizes, and checks it before it starts.
 
 The buffers of a sweep over delays must be several times the last-level cache, or the probe measures that cache: a
 random ring k times the size of a cache still finds about 1/k of its lines there. They must also fit in half of the
-memory that is free now.
+free memory.
 
-Over buffer sizes one thread chases pointers through a buffer of each size, alone; then one thread, and all of them,
-stream through buffers of that size, each its own. A buffer that fits a cache is answered by that cache after one round,
-and the warm-up lasts that long. Nothing is loaded while something else is timed, so this is no latency-bandwidth curve.
+Over buffer sizes one thread chases pointers through a buffer of each size, alone; then one thread, and all threads,
+stream through buffers of that size, each its own. A buffer that fits a cache is in that cache after one round, which is
+the length of the warm-up. Latency is timed without load, so this is not a latency-bandwidth curve.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class MemoryFacts:
-    """What a buffer's size depends on: the data caches, and the bytes that may still be allocated (None: not known)."""
+    """Limits of a buffer's size: the data caches, and the bytes that may still be allocated (None: unknown)."""
 
     caches: tuple[Cache, ...]
     free_bytes: int | None
 
     @property
     def last_cache(self) -> Cache | None:
-        """The largest cache, which a buffer must not fit."""
+        """The largest cache; a buffer must exceed it."""
         return max(self.caches, key=lambda cache: cache.size_bytes, default=None)
 
     @property
@@ -46,7 +46,7 @@ class MemoryFacts:
         return f"half of the free memory ({format_bytes(self.free_bytes or 0)})"
 
     def share(self, buffers: int) -> int | None:
-        """What each of the buffers may take, in whole huge pages: together half of what is free."""
+        """Bytes for each of ``buffers`` buffers, in whole huge pages: together half of the free memory."""
         if self.free_bytes is None:
             return None
         return int(self.free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
@@ -60,10 +60,10 @@ def memory_facts() -> MemoryFacts:
 
 
 def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[int, tuple[str, ...]]:
-    """The size of each of ``buffers`` buffers (a multiple of a huge page), and what should be said about it.
+    """The size in bytes of each of ``buffers`` buffers (a multiple of a huge page), and notes about it.
 
-    Raises ValueError where ``asked`` fits a cache or exceeds memory, and where memory has no room for a size that does
-    not fit a cache.
+    Raises ValueError where ``asked`` fits a cache or exceeds memory, and where memory is too small for buffers that
+    exceed the cache.
     """
     last = facts.last_cache or Cache(3, "Unified", ASSUMED_CACHE_BYTES, 1)
     name = cache_name(last)
@@ -94,7 +94,7 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
 
 
 def size_notes(largest_bytes: int, buffers: int, facts: MemoryFacts) -> tuple[str, ...]:
-    """What should be said about a sweep up to this size; ValueError where memory does not hold the buffers."""
+    """Notes about a sweep up to this size; ValueError where memory does not hold the buffers."""
     most, last = facts.share(buffers), facts.last_cache
     if most is not None and (largest := huge_pages(largest_bytes)) > most:
         why = f": {buffers} of {format_bytes(largest)} do not fit in {facts.half}"
@@ -111,7 +111,7 @@ def cache_name(cache: Cache) -> str:
 
 
 def left_to_allocate(available_bytes: int | None, cgroup: Path = CGROUP) -> int | None:
-    """``available_bytes`` of the machine, or what the control group (v2, a container's) leaves, if that is less."""
+    """``available_bytes`` of the machine, or the rest of the control group's limit (v2, a container's) if less."""
     try:
         limit, used = ((cgroup / name).read_text("utf-8").strip() for name in ("memory.max", "memory.current"))
         left = None if limit == "max" else max(0, int(limit) - int(used))
@@ -121,7 +121,7 @@ def left_to_allocate(available_bytes: int | None, cgroup: Path = CGROUP) -> int 
 
 
 def huge_pages(size_bytes: int) -> int:
-    """The size in whole huge pages."""
+    """The size rounded up to whole huge pages, bytes."""
     return -(-size_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
 
 
@@ -136,20 +136,20 @@ WARM_UP_S, MOST_WARM_UP_S = 0.05, 3.0
 LEAST_BYTES = 8192  # more lines than the longest burst has
 MAX_DELAY = 10_000_000
 PREPARE_S_PER_BYTE = 5e-9  # fresh pages are touched and filled: 0.6 s for 128 MiB on a virtual machine
-REFILL_S_PER_BYTE = 1e-9  # pages that are there already
+REFILL_S_PER_BYTE = 1e-9  # pages already touched
 LINK_S_PER_BYTE = 4e-9  # a ring is shuffled and linked
-SLOW_HOP_S, SLOW_STREAM_S_PER_BYTE = 150e-9, 0.2e-9  # a round through a buffer takes at most so long
+SLOW_HOP_S, SLOW_STREAM_S_PER_BYTE = 150e-9, 0.2e-9  # upper limits of a round through a buffer
 COMPILE_S = 1.5
 CHUNK_HOPS, SMALL_CHUNK_HOPS = 16384, 512
-"""Hops between two readings of the clocks, which take 0.5 us: as long as 512 hops through a first-level cache."""
+"""Hops between two readings of the clocks, which take 0.5 us: the same as 512 hops through a first-level cache."""
 
 
 @dataclass(frozen=True)
 class Point:
     """One point of a plan: "loaded" (chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (no chaser).
 
-    ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 where nothing loads. ``varied`` is whether
-    the buffer is what the sweep varies.
+    ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 without load. ``varied``: whether the
+    sweep varies the buffer.
     """
 
     key: str
@@ -161,7 +161,7 @@ class Point:
     varied: bool = False
 
     def request(self) -> dict[str, Any]:
-        """What was asked, for the point's record."""
+        """The point's settings, for its record."""
         load = {"buffer_bytes": self.buffer_bytes} if self.varied else {"delay_iterations": self.delay}
         stream = {} if self.traffic is None else {"traffic": self.traffic.label, "loaders": self.loaders}
         return {"kind": self.kind, **stream, **load}
@@ -183,8 +183,8 @@ class MemoryPlan:
     """A sweep over ``delays`` (idle-loop iterations per burst) or, without any, over buffer ``sizes`` (bytes).
 
     Each thread has a buffer of its own; over delays there is one size. Each of ``traffics`` with each of
-    ``loader_counts`` is a series; ``placement`` is that of the most threads; ``notes`` say in words what was decided
-    for the user and why.
+    ``loader_counts`` is a series; ``placement`` is that of the most threads; ``notes`` explain the defaults that were
+    chosen.
     """
 
     delays: tuple[int, ...] = ()
@@ -213,7 +213,7 @@ class MemoryPlan:
         return SMALL_CHUNK_HOPS if self.delays else CHUNK_HOPS
 
     def points(self) -> tuple[Point, ...]:
-        """Everything that is measured, in order.
+        """All points, in the order of measuring.
 
         Over delays: the idle latency, then for each traffic its delays and its peak bandwidth, then the idle latency
         again. Over sizes: at each the chase, then each traffic by each number of threads. Delays and sizes are
@@ -245,7 +245,7 @@ class MemoryPlan:
         return (Point(f"buffer-{size}-idle", "idle", size, varied=True), *streams)
 
     def warm_up_s(self, point: Point) -> float:
-        """Seconds that are not counted: over sizes a round through the buffer, which fills a cache that can hold it."""
+        """Seconds of warm-up: over sizes a round through the buffer, which fills a cache that can hold it."""
         if not point.varied:
             return WARM_UP_S
         size = point.buffer_bytes
@@ -267,9 +267,9 @@ class MemoryPlan:
         return self.prepare_seconds() + sum(map(self.seconds_of, self.points()))
 
     def settings(self) -> dict[str, Any]:
-        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.
+        """The settings fixed for the sweep, JSON-ready: a directory can be resumed only with the same ones.
 
-        Loads, traffics and numbers of threads are not among them, so that a directory can be extended by others.
+        Loads, traffics and numbers of threads are not among them, so that a directory can be extended.
         """
         fixed = {"repeats": self.repeats, "seconds_per_repeat": self.seconds_per_repeat, "seed": self.seed}
         if not self.delays:
@@ -277,7 +277,7 @@ class MemoryPlan:
         return {"mode": "delays", **fixed, "buffer_bytes": self.largest_bytes}
 
     def command(self) -> str:
-        """The command that measures all points, as it could be typed again."""
+        """The command that measures all points, as it could be typed."""
         sizes, strides = _listed(self.sizes), _listed(dict.fromkeys(t.stride_bytes for t in self.traffics))
         load = f"--delays {_listed(self.delays)} --buffer {sizes}" if self.delays else f"--buffers {sizes}"
         return (
@@ -291,7 +291,7 @@ class MemoryPlan:
         return [{"key": p.key, **p.request(), "seconds": self.seconds_of(p)} for p in self.points()]
 
     def describe(self) -> str:
-        """The plan in words, a line for each thing: for a dry run."""
+        """The plan in words, for a dry run."""
         chaser, *loaders = (
             "unpinned" if c is None else str(c) for c in (self.placement.chaser, *self.placement.loaders)
         )
@@ -318,7 +318,7 @@ def plan_memory(
     strides: Sequence[int] = (CACHE_LINE_BYTES,),
     seed: int = 1,
 ) -> MemoryPlan:
-    """Decide what is left open, and refuse what cannot be measured truthfully.
+    """Plan a sweep over injected delays: choose the defaults, and reject what cannot be measured correctly.
 
     ``delays``: idle-loop iterations per burst, whole numbers >= 0 (repetitions are dropped; kept ascending).
     ``buffer_bytes``: each thread's buffer; by default 4 times the last-level cache, or what free memory allows.
@@ -366,13 +366,13 @@ def plan_buffers(
     traffic: str | Sequence[str] = "read",
     seed: int = 1,
 ) -> MemoryPlan:
-    """A sweep over buffer ``sizes`` in bytes (repetitions are dropped; kept ascending).
+    """Plan a sweep over buffer ``sizes`` in bytes (repetitions are dropped; kept ascending).
 
     ``threads``: numbers of streaming threads, a series each; by default one, and all cores of one memory node.
     ``traffic`` and the rest as ``plan_memory``. Works on one core.
 
-    Raises ValueError naming the parameter and the remedy: no size, one that is no whole number of cache lines or below
-    LEAST_BYTES, one that memory does not hold, more threads than cores, an unknown traffic.
+    Raises ValueError naming the parameter and the remedy: no size, one that is not a whole number of cache lines or
+    below LEAST_BYTES, one that memory does not hold, more threads than cores, an unknown traffic.
     """
     if not len(sizes):
         raise InvalidParameterError("buffers", "is empty", "give sizes like 16KiB..1GiB")
@@ -398,7 +398,7 @@ def plan_buffers(
 
 
 def _threads(asked: int | Sequence[int] | None, *, chases: bool) -> tuple[Placement, tuple[int, ...]]:
-    """Where the most of the threads run, and the numbers of them in ascending order; none where that is left open."""
+    """The placement of the largest number of threads, and the numbers in ascending order; none by default."""
     if asked is None:
         return place(None, chases=chases), ()
     counts = tuple(sorted({asked} if isinstance(asked, int) else set(asked)))
@@ -410,7 +410,7 @@ def _threads(asked: int | Sequence[int] | None, *, chases: bool) -> tuple[Placem
 
 
 def _checked(plan: MemoryPlan) -> MemoryPlan:
-    """The plan; ValueError naming the number that makes no measurement."""
+    """The plan; ValueError naming an invalid number."""
     must_be(plan.repeats >= 1, "repeats", plan.repeats, "1 or more (3 gives a spread)")
     seconds = plan.seconds_per_repeat
     must_be(0.01 <= seconds <= 60, "seconds_per_repeat", seconds, "from 0.01 to 60, as 0.2")

@@ -1,13 +1,13 @@
-"""Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
+"""Measures this machine's memory: latency against bandwidth over injected delays, with nothing to install.
 
 One pinned thread chases pointers through a random ring of cache lines and times them; every other core streams
 through a buffer of its own, and idles for a given number of loop iterations after each burst of lines. The shorter
-the idle time, the more traffic the chaser waits behind. That is how Intel's Memory Latency Checker measures loaded
-latency, here in compiled Python threads, on any CPU.
+the idle time, the more traffic delays the chaser. Intel's Memory Latency Checker measures loaded latency in the same
+way; here compiled Python threads do it, on any CPU.
 
-    plan = plan_memory()                      # decides buffers, loaders, CPUs; refuses what would measure a cache
+    plan = plan_memory()                      # chooses buffers, loaders, CPUs; rejects what would measure a cache
     print(plan.describe())
-    sweep = run_memory(plan, Path("memory"))  # one raw file a delay; run again to go on after an interruption
+    sweep = run_memory(plan, Path("memory"))  # one raw file a delay; run again to resume after an interruption
 
     plan = plan_memory(traffic=("read", "3:1"), loaders=(1, 2))  # a series for each traffic and number
     plan = plan_buffers([2**14, 2**15, ...])  # latency and bandwidth over buffer sizes: the caches show as steps
@@ -16,15 +16,15 @@ latency, here in compiled Python threads, on any CPU.
 ``spin_ns_per_iteration`` (in the provenance), so load is time up to a constant
 factor, as the delay law X = N / (Z0 + kappa d + R) asks.
 
-Which traffic? With "read", a core's prefetchers run ahead of its loader into the next burst while it idles, so short
-delays cost no bandwidth (on a 2-core EPYC: 124 ns a burst at delay 0, 128 ns at delay 50, which alone lasts 81 ns),
-and a kink stands where the law has a curve. "mix" (2:1) and "write" (1:1) follow the law (time per burst minus delay
+Which traffic? With "read", a core's prefetchers fetch the next burst while its loader idles, so short delays cost no
+bandwidth (on a 2-core EPYC: 124 ns a burst at delay 0, 128 ns at delay 50, which alone lasts 81 ns), and the measured
+curve has a kink where the law is smooth. "mix" (2:1) and "write" (1:1) follow the law (time per burst minus delay
 constant within a few per cent from delay 50 on), and one core moves more with them; with few cores they are the better
 load.
 
-The figures are for the time when chaser and loaders all ran: other programs may take the CPUs away, and the probe
-sees it and leaves that time out (:mod:`measure.memory.record`). What it cannot see is another virtual machine that
-loads the same memory; the idle latency before and after the sweep tells.
+The figures are for the time when chaser and loaders all ran: the probe detects when other programs take a CPU, and
+leaves that time out (:mod:`measure.memory.record`). It cannot detect another virtual machine that loads the same
+memory, except by the idle latency before and after the sweep.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ from measure.units import counted, format_bandwidth, format_bytes, format_durati
 from qsim.installed import version
 
 LOAD_UNIT = "loop iterations"
-DISTURBED_SHARE, BUSY_SHARE = 0.05, 0.25  # of a thread's time off its CPU: worth a word, and a warning
+DISTURBED_SHARE, BUSY_SHARE = 0.05, 0.25  # share of a thread's time off its CPU: an info, and a warning
 HUGE_SHARE = 0.95
 DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
-LOADED_FACTOR = 1.1  # below this latency ratio, idle to heaviest load, a curve has no knee to find
+LOADED_FACTOR = 1.1  # below this latency ratio, heaviest load to idle, a curve shows no knee
 
 
 def read_memory_store(store: SweepStore) -> Sweep:
-    """The sweep that ``run_memory`` left in a directory, read from its raw records alone.
+    """The sweep that ``run_memory`` stored in a directory, read from its raw records alone.
 
     One row a repeat. Raises DataError where no point was measured yet or a raw file is damaged or missing.
     """
@@ -105,7 +105,7 @@ def read_memory_store(store: SweepStore) -> Sweep:
 
 
 def _loaded_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
-    """The rows of a sweep over delays; the repeats of a point that was measured several times are counted on."""
+    """The rows of a sweep over delays; repeat numbers continue where a point was measured several times."""
     rows: list[dict[str, Any]] = []
     repeats: Counter[tuple[str, float]] = Counter()
     for path, record in records.items():
@@ -124,7 +124,7 @@ def _buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
 
 
 def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
-    """What the records say about the whole sweep, for its provenance.
+    """Facts about the whole sweep from its records, for its provenance.
 
     ``peak_bandwidth_bytes_per_s`` is the highest of the traffics' (each in ``peaks_bytes_per_s``).
     """
@@ -153,7 +153,7 @@ def _peak(values: Sequence[float]) -> dict[str, Any]:
 
 
 def findings(records: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> list[Finding]:
-    """What a reader of the curve should know about how it was measured."""
+    """Findings on how the curve was measured."""
     found = [*_on_pages(facts), *_on_buffers(facts), *_on_disturbance(records), *_on_drift(facts)]
     curves: dict[str, list[ProbeRecord]] = {}
     for record in (r for r in records if r.kind == "loaded"):
@@ -177,7 +177,7 @@ def _on_pages(facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _on_buffers(facts: Mapping[str, Any]) -> Iterator[Finding]:
-    """Of a sweep over delays alone: over buffer sizes a small buffer is the point."""
+    """Findings on the buffers of a sweep over delays; over buffer sizes small buffers are intended."""
     for note in (note for note in facts.get("notes", ()) if "cache" in str(note) and "buffer_bytes" in facts):
         yield Finding(
             "cache-size",
@@ -222,7 +222,7 @@ def _on_drift(facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator[Finding]:
-    """A curve that stays flat is no failure of the probe, but whoever looks for its knee should know."""
+    """A finding where a curve stays flat, so that it shows no knee."""
     heaviest = min(curve, key=lambda record: record.delay_iterations)
     idle, latency = facts.get("idle_latency_s"), statistics.fmean(heaviest.latencies_s())
     if idle is None or heaviest.delay_iterations > 0 or latency >= LOADED_FACTOR * idle:
@@ -244,14 +244,14 @@ def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator
 __all__ = ["DEMO_DELAYS", "MLC_DELAYS", "MemoryPlan", "plan_buffers", "plan_memory", "read_memory_store", "run_memory"]
 
 TOOL = "memory_probe"
-"""The store's tag."""
+"""The tool's name in the store."""
 
 
 class Bench:
-    """A plan with a buffer of its largest size for each thread, touched on its CPU, and the idle loop timed.
+    """The prepared threads of a plan: a buffer of the largest size for each, touched on its CPU; the idle loop timed.
 
-    The chaser and the loaders of one size are made when its first point is measured. Making the bench takes seconds,
-    most of them for the first touch of the memory.
+    The chaser and the loaders of one size are made when its first point is measured. Preparing takes seconds, mostly
+    for the first touch of the memory.
     """
 
     def __init__(self, plan: MemoryPlan) -> None:
@@ -271,7 +271,7 @@ class Bench:
         self._loaders: dict[int, list[Loader]] = {}
 
     def measure(self, point: Point) -> ProbeRecord:
-        """One point. Raises ToolFailedError where a thread's work is not there."""
+        """Measure one point. Raises ToolFailedError where a thread did not do its work."""
         plan, size = self.plan, point.buffer_bytes
         chaser = None if point.kind == "peak" else self._chaser(size)
         traffic = point.traffic or plan.traffics[0]
@@ -313,24 +313,24 @@ class Bench:
 def make_loaders(
     cpus: Sequence[int | None], size_bytes: int, traffic: Traffic, pages: Sequence[MemoryPages]
 ) -> list[Loader]:
-    """A loader on each CPU, in the first part of its pages; they are filled side by side."""
+    """A loader on each CPU, in the first part of its pages; they are filled in parallel."""
     threads = zip(cpus, pages, strict=True)
     return on_cpus((cpu, partial(Loader, cpu, size_bytes, traffic, own.first(size_bytes))) for cpu, own in threads)
 
 
 def trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_s: float, seconds: float) -> Trial:
-    """One repeat, with the time of day at which it began."""
+    """Measure one repeat, with its start time."""
     started_at = now()
     return Trial(started_at, *measure_together(chaser, loaders, delay, warm_up_s, seconds))
 
 
 def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
-    """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
+    """Measure the missing points of ``plan`` in ``out_dir`` and return the whole sweep.
 
     Order over delays: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak
     bandwidth of all cores, then the idle latency again (it differs where others loaded the memory meanwhile). An
     interruption stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where
-    ``out_dir`` holds something else, ToolFailedError where a point could not be measured truthfully.
+    ``out_dir`` holds something else, ToolFailedError where a point could not be measured correctly.
     """
     measurement = Measurement(
         TOOL,
@@ -347,7 +347,7 @@ def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = N
 
 @contextmanager
 def _ready(plan: MemoryPlan, store: SweepStore, _missing: Sequence[Point], tick: Tick) -> Iterator[Run[Point]]:
-    """Fill the buffers. A point that cannot be measured truthfully ends the measurement."""
+    """Fill the buffers, and give the function that measures a point; a failed point ends the measurement."""
     tick("filling buffers")
     bench = Bench(plan)
 

@@ -1,15 +1,15 @@
 """The memory probe's raw record: one JSON document a point, with counts and times as the threads returned them.
 
-Nothing in it is derived, so that a definition can change and old measurements be read again. ``kind`` is "loaded"
+It holds no derived values, so that a definition can change and old measurements be read again. ``kind`` is "loaded"
 (chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (loaders on every core, no chaser).
 
-What is made of the counts:
+Derived from the counts:
 
-latency      ns / hops of the chaser, over the chunks of its chase during which every loader was running, on its CPU's
-             clock. Time in which other programs had taken one of the threads off its CPU is not the memory's.
-throughput   cache lines that crossed the memory bus, a second, while all ran: each loader's lines / its time on its
-             CPU, plus the chaser's 1 / latency. A line that is read counts once; one that is updated counts twice,
-             read and written back.
+latency      ns / hops of the chaser, over the chunks during which every loader was running, in its CPU time. Time in
+             which other programs kept a thread off its CPU is left out.
+throughput   cache lines a second on the memory bus while all ran: each loader's lines / its CPU time, plus the
+             chaser's 1 / latency. A line that is read counts once; one that is updated counts twice, read and
+             written back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST = 2.0**63
 
 @dataclass(frozen=True)
 class Trial:
-    """One repeat of a point: when it began (ISO 8601) and what each thread counted."""
+    """One repeat of a point: its start (ISO 8601) and each thread's counts."""
 
     started_at: str
     chaser: ChaserCount | None
@@ -45,9 +45,9 @@ class Trial:
 
     @property
     def latency_s(self) -> float:
-        """Mean seconds per access of the chaser while every thread was running; DataError where there is none.
+        """Mean seconds per access of the chaser while every thread was running; DataError without a chaser.
 
-        Where the loaders never ran meanwhile (a hopelessly busy machine), the mean over all of its time.
+        Where the loaders never all ran (a very busy machine), the mean over all of its time.
         """
         if self.chaser is None:
             raise DataError("a trial has no chaser, so no latency")
@@ -57,11 +57,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class ProbeRecord:
-    """One point as measured: what was asked, on which CPUs and pages, and the counts of every repeat.
+    """One point as measured: its settings, its CPUs and pages, and the counts of every repeat.
 
     ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which
     ``updated_lines`` are read and written back; they lie ``stride_bytes`` apart.
-    ``huge_page_shares`` are per buffer, the chaser's first; None where the system does not tell.
+    ``huge_page_shares`` are per buffer, the chaser's first; None where unknown.
     """
 
     kind: Kind
@@ -83,13 +83,13 @@ class ProbeRecord:
 
     @property
     def load(self) -> Traffic:
-        """What the loaders did to the memory."""
+        """The traffic of the loaders."""
         read_lines = self.burst_lines - self.updated_lines
         return Traffic(self.traffic, read_lines, self.updated_lines, self.stride_bytes // CACHE_LINE_BYTES)
 
     @property
     def series(self) -> str:
-        """The curve this point lies on: "read, 1 loader"; over buffer sizes "read, 1 thread"."""
+        """The name of this point's curve: "read, 1 loader"; over buffer sizes "read, 1 thread"."""
         return f"{self.load.label}, {counted(len(self.loader_cpus), 'loader' if self.kind == 'loaded' else 'thread')}"
 
     def latencies_s(self) -> list[float]:
@@ -107,8 +107,8 @@ class ProbeRecord:
     def rows(self, source: str = "", chase: ProbeRecord | None = None) -> list[dict[str, Any]]:
         """The rows of the tidy table, one a repeat: of a loaded point, or of a stream with the ``chase`` of its size.
 
-        In the second case latency and throughput are each that of its threads alone, one after the other: no load, so
-        N = X R does not hold between them. Repeats are paired in the order of measuring.
+        In the second case latency and throughput were measured one after the other, so N = X R does not hold between
+        them. Repeats are paired in the order of measuring.
         """
         if chase is not None and chase.buffer_bytes != self.buffer_bytes:
             raise DataError(f"{source}: the chase went through another buffer")
@@ -134,7 +134,7 @@ class ProbeRecord:
 
 
 def parse_record(text: str, source: str = "the record") -> ProbeRecord:
-    """The record from its JSON text. DataError naming ``source`` where it is not the probe's, whole and possible."""
+    """The record from its JSON text. DataError naming ``source`` where it is foreign, incomplete or impossible."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -154,7 +154,7 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
 
 
 def _record(document: Mapping[str, Any]) -> ProbeRecord:
-    """The record with every part of the kind that the probe writes; else an error of Python's own."""
+    """The record with every part of the right type; else an error of Python's own."""
     lists = {name: tuple(document[name]) for name in ("loader_cpus", "huge_page_shares")}
     record = ProbeRecord(**{**document, **lists, "trials": tuple(map(_trial, document["trials"]))})
     counts = ("delay_iterations", "burst_lines", "updated_lines", "stride_bytes", "buffer_bytes")
@@ -186,7 +186,7 @@ def _check_texts(*values: object) -> None:
 
 
 def _possible(trial: Trial) -> bool:
-    """Whether all counts are there and positive, and the loaded part of the chase has both or none."""
+    """Whether all counts are positive, and the loaded part of the chase has both hops and time, or neither."""
     c, loaders = trial.chaser, trial.loaders
     whole = c is None or (min(c.hops, c.elapsed_ns, c.cpu_ns) > 0 and (c.loaded_hops > 0) == (c.loaded_ns > 0))
     return whole and all(min(count.bursts, count.elapsed_ns, count.cpu_ns) > 0 for count in loaders)

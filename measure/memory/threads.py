@@ -1,7 +1,7 @@
-"""The probe's threads: one chaser, some loaders, each on its CPU with its own memory, and one measurement of them all.
+"""The probe's threads: a chaser and loaders, each on its CPU with its own memory, measured together.
 
-A thread pins itself, enters its compiled loop and comes back with counts. Python only starts and joins; an interruption
-sets the phase STOP, which every loop sees within microseconds.
+A thread pins itself, enters its compiled loop and returns counts. Python only starts and joins threads; an
+interruption sets the phase STOP, which every loop sees within microseconds.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from measure.units import CACHE_LINE_BYTES
 T = TypeVar("T")
 Control = NDArray[np.int64]
 
-HOPS_PER_CHUNK = 512  # between two readings of the clocks: some 50 us of DRAM latency against 0.5 us for reading them
+HOPS_PER_CHUNK = 512  # hops between two readings of the clocks: some 50 us of DRAM latency against 0.5 us of reading
 TRIES = 9
 
 
 @dataclass(frozen=True)
 class ChaserCount:
-    """What the chaser did while measuring: hops, ns by the clock and on its CPU.
+    """The chaser's counts while measuring: hops, ns elapsed and on its CPU.
 
-    ``loaded_hops`` and ``loaded_ns`` (on the CPU) are the part of it during which every loader was running, all of it
-    where there is no loader.
+    ``loaded_hops`` and ``loaded_ns`` (on the CPU) are the part during which every loader was running; all of it
+    without loaders.
     """
 
     hops: int
@@ -47,7 +47,7 @@ class ChaserCount:
 
 @dataclass(frozen=True)
 class LoaderCount:
-    """What one loader did while measuring: bursts, ns by the clock and on its CPU."""
+    """One loader's counts while measuring: bursts, ns elapsed and on its CPU."""
 
     bursts: int
     elapsed_ns: int
@@ -57,8 +57,8 @@ class LoaderCount:
 class Chaser:
     """A thread's walk through a random ring of cache lines. Building it touches all of its memory.
 
-    ``pages`` are of that size where they are given. It reads the clocks every ``chunk_hops`` hops, which takes some
-    0.5 us: little against as many accesses to memory, and too much against as many to a cache.
+    ``pages`` are of that size where given. It reads the clocks every ``chunk_hops`` hops, which takes some 0.5 us:
+    little against that number of accesses to memory, but not to a cache.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Chaser:
         link_ring(self.pages.words, seed)
 
     def run(self, control: Control, loaders: int, warm_up_s: float, seconds: float) -> ChaserCount:
-        """Lead one measurement. ToolFailedError where the ring was not followed as claimed."""
+        """Run one measurement. ToolFailedError where the chase did not end at the expected place of the ring."""
         pin(self.cpu)
         words = self.pages.words
         beats, scratch = np.zeros(max(1, loaders), dtype=np.int64), np.zeros(CONTROL_STRIDE, dtype=np.int64)
@@ -94,9 +94,9 @@ class Chaser:
 
 
 class Loader:
-    """A thread's stream of ``traffic``, which may change, through a buffer of its own: ``pages`` where they are given.
+    """A thread's stream of ``traffic``, which may change, through a buffer of its own: ``pages`` where given.
 
-    Each word holds its own index at first: no two lines are alike, so that nothing merges or compresses them.
+    Each word initially holds its own index: no two lines are equal, so that nothing merges or compresses them.
     """
 
     def __init__(self, cpu: int | None, size_bytes: int, traffic: Traffic, pages: MemoryPages | None = None) -> None:
@@ -115,7 +115,7 @@ class Loader:
         bursts = self.pages.words.size // WORDS_PER_LINE // lines.burst_lines
         bursts -= bursts % lines.stride_lines  # whole bursts, a multiple of the stride; the rest is not used
         words = self.pages.words[: bursts * lines.burst_lines * WORDS_PER_LINE]
-        # The phase is seen within some 10 us, at no cost to the rate.
+        # The phase is read every 10 us or so, at no cost to the rate.
         per_check = max(1, round(64 * BURST_LINES / lines.burst_lines / (1 + delay / 80)))
         measured, elapsed_ns, cpu_ns, *_ = probe_kernels.stream(
             words,
@@ -132,9 +132,9 @@ class Loader:
 
 
 def link_ring(words: Words, seed: int) -> None:
-    """Make ``words`` a ring of all its cache lines in random order: word 0 of a line is the next line's first index.
+    """Link all cache lines of ``words`` into a ring in random order: word 0 of a line is the next line's first index.
 
-    The order is a random permutation closed into a circle: every cycle through all lines is as likely as any other,
+    The order is a random permutation closed into a circle: every cycle through all lines is equally likely,
     as with Sattolo's algorithm (1986, Inf. Process. Lett. 22(6)). Word 1 of a line is its place in the ring.
     """
     order = np.random.default_rng(seed).permutation(words.size // WORDS_PER_LINE)
@@ -142,7 +142,7 @@ def link_ring(words: Words, seed: int) -> None:
 
 
 def spin_ns_per_iteration(cpu: int | None, iterations: int = 100_000) -> float:
-    """What one iteration of the idle loop lasts on ``cpu``: the shortest of several tries, in ns."""
+    """Duration of one iteration of the idle loop on ``cpu``, ns: the shortest of several tries."""
 
     def measure() -> int:
         scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
@@ -152,12 +152,12 @@ def spin_ns_per_iteration(cpu: int | None, iterations: int = 100_000) -> float:
 
 
 def on_cpu(cpu: int | None, make: Callable[[], T]) -> T:
-    """``make()`` in a thread on ``cpu``, so that the memory it touches first is near that CPU."""
+    """Call ``make()`` in a thread on ``cpu``, so that the memory it touches first is near that CPU."""
     return on_cpus([(cpu, make)])[0]
 
 
 def on_cpus(tasks: Iterable[tuple[int | None, Callable[[], T]]]) -> list[T]:
-    """As ``on_cpu``, each on its CPU side by side."""
+    """As ``on_cpu`` for several tasks in parallel, each on its CPU."""
 
     def run(cpu: int | None, make: Callable[[], T]) -> T:
         pin(cpu)
@@ -180,9 +180,9 @@ def compile_kernels() -> None:
 def measure_together(
     chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_s: float, seconds: float
 ) -> tuple[ChaserCount | None, tuple[LoaderCount, ...]]:
-    """One measurement: the chaser (None: the loaders alone) with the loaders at ``delay`` idle iterations a burst.
+    """Run one measurement: the chaser (None: the loaders alone) with loaders at ``delay`` idle iterations a burst.
 
-    The time begins when every loader has answered. Raises ToolFailedError where the chase is not whole.
+    Time counts from when every loader has answered. Raises ToolFailedError where the chase is incomplete.
     """
     control = np.zeros(CONTROL_STRIDE * (1 + len(loaders)), dtype=np.int64)
 
@@ -212,8 +212,8 @@ def measure_together(
 def in_threads(tasks: Sequence[Callable[[], T]], stop: Callable[[], None] = lambda: None) -> list[T]:
     """Run every task in a thread of its own and return their results in order.
 
-    Where one fails, or the caller is interrupted, ``stop`` is called, all threads are waited for, and the first
-    failure is raised.
+    Where one fails, or the caller is interrupted, ``stop`` is called, all threads are joined, and the first failure
+    is raised.
     """
     with ThreadPoolExecutor(len(tasks), "memory-probe") as pool:
         futures = [pool.submit(task) for task in tasks]

@@ -1,13 +1,12 @@
-"""What a loader does to the memory: which lines of a burst it reads only, and which it updates.
+"""A loader's memory traffic: the lines of a burst that it only reads, and those that it updates.
 
 ``read``          reads
 ``R:W`` (3:1)     R reads to W writes on the memory bus: of R lines, W are updated: read, changed and written back
 ``mix``, ``write``  2:1 and 1:1 by name; no traffic writes more than it reads
 ``75``            percentage of reads: 3:1
 
-A store reads its line into a cache first (a read for ownership) and the line is written back later. The updated lines
-here are read by the program as well, so each counts as one line read and one written, and what is counted is what
-crosses the bus.
+A store reads its line into a cache first (a read for ownership) and the line is written back later. The program also
+reads the updated lines, so each counts as one line read and one written, which is the traffic on the bus.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ HOW_TO_WRITE = "read, mix, write, a ratio like 3:1, or a percentage of reads lik
 class Traffic:
     """The lines of one burst: first those that are only read, then those updated.
 
-    ``name`` is as it was asked for; two traffics that do the same are equal. The lines of a burst lie ``stride_lines``
+    ``name`` is as given by the user; traffics with the same lines are equal. The lines of a burst lie ``stride_lines``
     apart (1: adjacent).
     """
 
@@ -43,7 +42,7 @@ class Traffic:
 
     @property
     def label(self) -> str:
-        """The name with the stride where that is not one line: "read stride 256 B"."""
+        """The name, with the stride if that is not one line: "read stride 256 B"."""
         return self.name if self.stride_lines == 1 else f"{self.name} stride {format_bytes(self.stride_bytes)}"
 
     @property
@@ -68,7 +67,7 @@ class Traffic:
 
     @property
     def slug(self) -> str:
-        """The name as a part of a file's name: "3to1"."""
+        """The name as part of a file name: "3to1"."""
         stride = "" if self.stride_lines == 1 else f"-by{self.stride_bytes}"
         return self.name.replace(":", "to") + stride
 
@@ -94,7 +93,7 @@ def parse_traffic(text: str) -> Traffic:
 
 
 def parse_traffics(texts: str | Iterable[str], strides: Iterable[int] = (CACHE_LINE_BYTES,)) -> tuple[Traffic, ...]:
-    """Several of them, from a list or one comma-separated text, each at every stride; duplicates are dropped.
+    """Several traffics, from a list or one comma-separated text, each at every stride; duplicates are dropped.
 
     ``strides`` are bytes from one line to the next. Raises ValueError where there is no traffic or no stride, for a
     stride that is no multiple of a cache line or above MOST_STRIDE_BYTES, and as ``parse_traffic``.

@@ -1,1 +1,1 @@
-"""A sweep directory on disk: raw files untouched, a record for each."""
+"""Sweep directories on disk: untouched raw files, and a record for each point."""

@@ -1,17 +1,17 @@
 """A sweep on disk: one finished point is one untouched raw file and one small record, written once.
 
     DIR/sweep.json             what is swept: tool, settings, provenance (written first)
-    DIR/raw/depth-8.0.json     what the tool printed, byte for byte
-    DIR/points/depth-8.0.json  the point: what was asked, the command, times, exit code, stderr, the raw file's name
+    DIR/raw/depth-8.0.json     the tool's output, byte for byte
+    DIR/points/depth-8.0.json  the point: request, command, times, exit code, stderr, the raw file's name
     DIR/points.csv             the tidy table, derived from the above and rewritten at the end
 
-A point exists when its record does. The raw file is on the disk before the record is, and both arrive by rename,
-so that a kill at any moment leaves whole points or none. Starting again with the same settings skips the finished
+A point exists when its record does. The raw file is on the disk before the record is, and both appear by rename,
+so that a kill at any moment leaves complete points only. Starting again with the same settings skips the finished
 points; a failed point keeps its record under another name and is tried again.
 
-A disk that lost power may have lied about what it had written. So a record knows the length and the SHA-256 of its
-raw file, and a point of which either is not whole does not count: the next run sets its files aside (``.damaged``) and
-measures it again. The order of the points is the number that each got, not the time of day, which may be set back.
+A power cut may lose data that the disk reported as written. So a record holds the length and the SHA-256 of its raw
+file, and a point with an incomplete file does not count: the next run sets its files aside (``.damaged``) and measures
+it again. Points are ordered by their numbers, not by the time of day, which may be set back.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_RECORD_BYTES = 2**25
 
 @dataclass(frozen=True)
 class StoredPoint:
-    """One finished point as kept: its key, its record, and the tool's raw output (None where it printed nothing)."""
+    """One stored point: its key, its record, and the tool's raw output (None where it printed nothing)."""
 
     key: str
     record: Mapping[str, Any]
@@ -58,7 +58,7 @@ class StoredPoint:
 
 @dataclass(frozen=True)
 class DamagedPoint:
-    """A point of which the record or the raw file is not whole, and why. It counts as not measured."""
+    """A point whose record or raw file is incomplete, with the reason; treated as not measured."""
 
     key: str
     files: tuple[Path, ...]
@@ -67,7 +67,7 @@ class DamagedPoint:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """StoreError where a file or folder that is there cannot be read."""
+    """Turn an error of reading a file or folder into StoreError."""
     try:
         yield
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def raw_of(directory: Path, record: Mapping[str, Any]) -> Path | None:
-    """The raw file of a record, inside the directory; ValueError where the record is none of qsim."""
+    """The raw file of a record, inside the directory; ValueError where the record is not qsim's."""
     kinds = {"command": str, "started_at": str, "request": dict, "sequence": int}
     if record.get("status") not in ("ok", "failed") or any(
         not isinstance(record.get(name), kind) for name, kind in kinds.items()
@@ -92,9 +92,9 @@ def raw_of(directory: Path, record: Mapping[str, Any]) -> Path | None:
 
 
 def read_raw(point: StoredPoint) -> tuple[bytes, str]:
-    """What the tool printed for a finished point, and what is wrong with it; "" where nothing is.
+    """The tool's output for a finished point, and why it is damaged; "" where it is complete.
 
-    Where something is wrong the content is not whole. StoreError where it cannot be read.
+    StoreError where it cannot be read.
     """
     record, raw = point.record, point.raw
     if raw is None:
@@ -112,7 +112,7 @@ def read_raw(point: StoredPoint) -> tuple[bytes, str]:
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """The object in a JSON file. OSError where it cannot be read, ValueError where it holds none."""
+    """The object in a JSON file. OSError where it cannot be read, ValueError where it is not an object."""
     with path.open("rb") as file:
         content = file.read(MAX_RECORD_BYTES + 1)
     if not content.strip(b"\0 \r\n"):
@@ -135,7 +135,7 @@ LOCK = ".lock"
 
 @dataclass(frozen=True)
 class Contents:
-    """What a directory holds: the whole points in the order of their measurement, and the others."""
+    """The points in a directory: complete ones in the order of measuring, and damaged ones."""
 
     points: list[StoredPoint]
     damaged: list[DamagedPoint]
@@ -157,11 +157,11 @@ class SweepStore:
     def create(
         cls, directory: Path, tool: str, settings: Mapping[str, Any], provenance: Mapping[str, Any]
     ) -> SweepStore:
-        """A new sweep in ``directory``, or the one that is there if it was made with the same tool and settings.
+        """A new sweep in ``directory``, or the existing one if it has the same tool and settings.
 
-        ``settings`` are what is fixed over the sweep (block size, target, runtime...), JSON-ready; the loads are not
-        among them, so that a sweep can be extended. Raises StoreError where the directory holds something else or a
-        sweep of other settings, and OSError's text as StoreError where it cannot be written.
+        ``settings`` are fixed for the sweep (block size, target, runtime...), JSON-ready; the loads are not among them,
+        so that a sweep can be extended. Raises StoreError where the directory holds something else, a sweep of other
+        settings, or cannot be written.
         """
         path = directory / MANIFEST
         with _as_store_error(f"cannot create a sweep in {directory}"):
@@ -183,7 +183,7 @@ class SweepStore:
             if directory.exists() and not _is_empty(directory):
                 raise StoreError(f"{directory} is not empty and holds no qsim sweep; choose another --out")
             manifest = {"schema": SCHEMA, "tool": tool, "settings": _plain(settings), "provenance": _plain(provenance)}
-            # The manifest comes first: a kill after it leaves a sweep that can be continued, one before it nothing.
+            # The manifest is written first: a kill after it leaves a sweep that can be resumed, one before it nothing.
             make_directory(directory)
             _write_once(path, json.dumps(manifest, indent=1).encode())
         return cls(directory, manifest)
@@ -208,7 +208,7 @@ class SweepStore:
 
     @contextmanager
     def locked(self) -> Iterator[frozenset[str]]:
-        """Hold the directory for one writing run, after what a kill or a power cut left in it is put in order.
+        """Lock the directory for one writing run, and clean up what a kill or a power cut left.
 
         Gives the keys of the finished points. Raises StoreError where another run holds it or it cannot be written.
         """
@@ -224,7 +224,7 @@ class SweepStore:
             yield self._put_in_order()
 
     def contents(self, take: Callable[[StoredPoint, bytes], object] | None = None) -> Contents:
-        """Everything in the directory. ``take`` gets each finished point and what its tool printed, read once."""
+        """All points in the directory. ``take`` gets each finished point with its tool's output, read once."""
         found: list[StoredPoint] = []
         damaged: list[DamagedPoint] = []
         for path in self._files("points"):
@@ -234,7 +234,7 @@ class SweepStore:
                 with readable(path):
                     record = json_object(path)
                 found.append(StoredPoint(path.stem, record, raw_of(self.directory, record)))
-            except FileNotFoundError:  # set aside by a run that began meanwhile
+            except FileNotFoundError:  # moved by a run that began meanwhile
                 continue
             except ValueError as error:
                 damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
@@ -252,7 +252,7 @@ class SweepStore:
         return Contents(points, sorted(damaged, key=lambda p: p.key))
 
     def points(self) -> list[StoredPoint]:
-        """Every whole point, failed ones included, in the order in which they were measured."""
+        """Every complete point, failed ones included, in the order of measuring."""
         return self.contents().points
 
     def finished(self) -> frozenset[str]:
@@ -260,7 +260,7 @@ class SweepStore:
         return self.contents().finished
 
     def findings(self, contents: Contents | None = None) -> list[Finding]:
-        """What a reader should know about the directory: points that are damaged, and files that were set aside."""
+        """Findings on the directory: damaged points, and files that were set aside."""
         again = "start the same measurement again: it sets the damaged files aside and measures the point again"
         said: list[tuple[Severity, str, str]] = [
             ("warning", f"Point {p.key} is left out: {p.reason}.", again) for p in (contents or self.contents()).damaged
@@ -271,10 +271,10 @@ class SweepStore:
         return [Finding("damaged-point", severity, message, cause, remedy) for severity, message, remedy in said]
 
     def add(self, key: str, raw: bytes | None, record: Mapping[str, Any], raw_suffix: str = ".json") -> StoredPoint:
-        """Keep one point. ``record`` holds ``status`` ("ok" or "failed"), ``command``, ``started_at`` and ``request``.
+        """Store one point. ``record`` holds ``status`` ("ok" or "failed"), ``command``, ``started_at`` and ``request``.
 
-        An "ok" point is written once: StoreError where its key exists. A failed one never takes the place of
-        anything: its files get a number.
+        An "ok" point is written once: StoreError where its key exists. A failed one never replaces another: its files
+        get a number.
         """
         if not (self.directory / MANIFEST).exists():
             raise StoreError(
@@ -296,21 +296,21 @@ class SweepStore:
         return StoredPoint(name, record, raw_of(self.directory, record))
 
     def write_table(self, csv: str) -> Path:
-        """(Re)write the derived tidy table; StoreError where that cannot be."""
+        """(Re)write the derived tidy table; StoreError where that fails."""
         path = self.directory / "points.csv"
         with _as_store_error(f"cannot write {path}"):
             write_durably(path, csv.encode())
         return path
 
     def _free_raw(self, name: str) -> Path:
-        """The place of a raw file. What a kill between it and its record left there is moved aside."""
+        """The path for a raw file; a file left there by a kill before its record was written is moved aside."""
         target = self.directory / "raw" / name
         if target.exists():
             target.rename(_free(target.with_suffix(".interrupted" + target.suffix)))
         return target
 
     def _files(self, folder: str) -> list[Path]:
-        """What is in a folder, without what is half written; StoreError where it cannot be listed."""
+        """The files in a folder, without temporary ones; StoreError where it cannot be listed."""
         try:
             with readable(self.directory / folder):
                 return sorted(p for p in (self.directory / folder).iterdir() if not p.name.startswith("."))
@@ -318,11 +318,11 @@ class SweepStore:
             return []
 
     def _put_in_order(self) -> frozenset[str]:
-        """Set damaged files aside and remove half-written ones, only for who holds the lock; the finished points."""
+        """Set damaged files aside and remove temporary ones, under the lock; the keys of the finished points."""
         with _as_store_error(f"cannot put {self.directory} in order"):
             contents = self.contents()
             for point in contents.damaged:
-                for path in reversed(point.files):  # the record last: without it the rest is no point
+                for path in reversed(point.files):  # the record last: without it there is no point
                     if path.exists():
                         path.rename(_free(path.with_name(path.name + ".damaged")))
             for folder in ("raw", "points"):
@@ -332,7 +332,7 @@ class SweepStore:
 
 @contextmanager
 def _as_store_error(what: str) -> Iterator[None]:
-    """OSErrors inside as StoreError: what could not be done, and the system's reason."""
+    """Turn an OSError into StoreError with ``what`` failed and the system's reason."""
     try:
         yield
     except OSError as error:
@@ -340,7 +340,7 @@ def _as_store_error(what: str) -> Iterator[None]:
 
 
 def _is_empty(directory: Path) -> bool:
-    """Whether a directory holds nothing but what a run left there that was killed as it began."""
+    """Whether a directory holds nothing but files of a run that was killed at its start."""
     begun = re.compile(rf"\.{re.escape(MANIFEST)}\.\d+\.tmp")
     return all(begun.fullmatch(entry.name) for entry in directory.iterdir())
 
@@ -355,7 +355,7 @@ def _free(path: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON would give it back, so that settings compare equal after a round trip."""
+    """The value after a round trip through JSON, so that settings compare equal."""
     return json.loads(json.dumps(value, default=str))
 
 

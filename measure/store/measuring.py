@@ -1,8 +1,8 @@
-"""One protocol for every measurement: plan, run, keep, read once.
+"""One protocol for every measurement: plan, run, store, read.
 
-A measurement is its points, what runs one of them, and what reads a directory of them. ``measure`` does the rest,
-alike for every tool: it opens or creates the directory, runs the missing points in their order, stores each before the
-next begins, reports progress, resumes after an interruption, and reads the whole directory.
+A measurement supplies its points, a function that runs one, and a reader of their directory. ``measure`` does the
+rest for every tool: it opens or creates the directory, runs the missing points in order, stores each before the next
+begins, reports progress, resumes after an interruption, and reads the whole directory.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from measure.sweep import Provenance, Sweep
 STDERR_KEPT = 4000
 
 Progress = Callable[[int, int, float, str], None]
-"""on_progress(points done, points in all, seconds left, what is being done)"""
+"""on_progress(points done, points in all, seconds left, present activity in words)"""
 
 Tick = Callable[[str], None]
-"""Called a few times a second with what is being done."""
+"""Called a few times a second with the present activity in words."""
 
 
 def measured_here(tool: str, device: str, details: Mapping[str, Any], version: str = "") -> Provenance:
-    """The provenance of what ``tool`` measures on this machine, now."""
+    """The provenance of a measurement by ``tool`` on this machine, now."""
     host = host_facts()
     return Provenance(
         tool=tool,
@@ -58,12 +58,12 @@ class PlannedPoint(Protocol):
 P = TypeVar("P", bound=PlannedPoint)
 T = TypeVar("T")
 More = Callable[[Sweep], Sequence[P]]
-"""Further points, from what was measured until now."""
+"""Chooses further points from the sweep measured so far."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a point gave: the raw output, what its record holds, and why it is no point (empty: it is one)."""
+    """The outcome of a point: the raw output, the content of its record, and the reason of a failure (empty: none)."""
 
     raw: bytes | None
     record: Mapping[str, Any]
@@ -99,12 +99,12 @@ Run = Callable[[P, Tick], Outcome]
 
 @dataclass(frozen=True)
 class Measurement(Generic[P]):
-    """What a tool adds to the protocol.
+    """A tool's part of the protocol.
 
-    ``tool`` marks its directories, which go on with the same ``settings`` only. ``ready(store, missing, tick)``
-    prepares what the missing points need in ``prepare_seconds``, and gives what runs one of them. ``hold`` holds the
-    target; it is entered before a directory is created, so that a target that is refused leaves none. ``tidy`` removes
-    what a killed run left behind, where no point is missing.
+    ``tool`` names it in its directories, which are resumed only with the same ``settings``. ``ready(store, missing,
+    tick)`` prepares the missing points in about ``prepare_seconds``, and gives the function that runs one. ``hold``
+    locks the target; it is entered before the directory is created, so that a rejected target leaves none. ``tidy``
+    removes leftovers of a killed run, where no point is missing.
     """
 
     tool: str
@@ -122,12 +122,11 @@ class Measurement(Generic[P]):
 def measure(
     plan: Measurement[P], out_dir: Path, on_progress: Progress | None = None, more: More[P] | None = None
 ) -> Sweep:
-    """Measure what is missing in the sweep directory ``out_dir``, and return all that it holds.
+    """Measure the missing points in the sweep directory ``out_dir``, and return the whole sweep.
 
-    When all is measured, ``more`` is asked for further points, and again, until it names none that is new. A point that
-    fails is recorded with the reason, and the others go on; an interruption keeps every finished point. Raises
-    StoreError (the directory holds something else), ToolFailedError where no point at all could be measured, and what
-    the measurement raises.
+    Then ``more`` is called for further points, and called again until it returns no new one. A point that fails is
+    recorded with the reason, and the others go on; an interruption keeps every finished point. Raises StoreError (the
+    directory holds something else), ToolFailedError where no point could be measured, and what the measurement raises.
     """
     with ExitStack() as directory, ExitStack() as target:
         if is_new := not (out_dir / MANIFEST).exists():
@@ -161,7 +160,7 @@ def measure(
 
 
 def _measure(store: SweepStore, missing: Sequence[P], run: Run[P], clock: _Clock[P], finished: set[str]) -> None:
-    """Run and keep each point; ToolFailedError where none is finished then."""
+    """Run and store each point; ToolFailedError where none is finished at the end."""
     reason = ""
     for place, point in enumerate(missing):
         tick = clock.step(missing[place:], missing[place + 1 :], clock.seconds([point]))
@@ -181,7 +180,7 @@ def _measure(store: SweepStore, missing: Sequence[P], run: Run[P], clock: _Clock
 
 @dataclass
 class _Clock(Generic[P]):
-    """Reports how many of the points are done, and how long the others take."""
+    """Reports the number of points done, and the seconds left for the others."""
 
     plan: Measurement[P]
     report: Progress
@@ -194,7 +193,7 @@ class _Clock(Generic[P]):
         return pace * sum(map(self.plan.seconds, points))
 
     def step(self, left: Sequence[P], behind: Sequence[P], seconds: float) -> Tick:
-        """The tick of a step of about ``seconds``, with the points ``behind`` it and in all ``left`` to be done."""
+        """The tick of a step of about ``seconds``; ``left``: all points to do, ``behind``: those after it."""
         end, behind_s = time.monotonic() + seconds, self.seconds(behind)
         return lambda text: self.report(
             self.total - len(left), self.total, behind_s + max(0.0, end - time.monotonic()), text
@@ -203,7 +202,7 @@ class _Clock(Generic[P]):
 
 @dataclass(frozen=True)
 class Kept(Generic[T]):
-    """The finished points of a directory in the order of measuring, what each holds, and findings about the others."""
+    """The finished points of a directory in order of measuring, their parsed outputs, and findings on the others."""
 
     store: SweepStore
     finished: tuple[StoredPoint, ...]
@@ -212,14 +211,14 @@ class Kept(Generic[T]):
     findings: tuple[Finding, ...]
 
     def check_any(self) -> None:
-        """DataError where no point is finished."""
+        """Raise DataError where no point is finished."""
         if not self.finished:
             reason = f": {self.failed[-1].record.get('reason')}" if self.failed else ""
             raise DataError(f"{self.store.directory} holds no finished point yet{reason}; run the measurement again")
 
     @property
     def provenance(self) -> Provenance:
-        """Where the points come from: what was noted when the directory was begun, and their commands in order."""
+        """The provenance stored when the directory was begun, with the points' commands in order."""
         return replace(
             Provenance.from_dict(self.store.manifest.get("provenance", {})),
             commands=tuple(str(p.record.get("command", "")) for p in self.finished),
@@ -234,7 +233,7 @@ class Kept(Generic[T]):
 
 
 def read_kept(store: SweepStore, parse: Callable[[str, StoredPoint], T]) -> Kept[T]:
-    """What the directory holds; ``parse`` gets the text that a finished point's tool printed, read and checked once.
+    """The points of the directory; ``parse`` gets the text of a finished point's tool, read and checked once.
 
     Raises StoreError where the directory is damaged, and what ``parse`` raises.
     """
@@ -253,7 +252,7 @@ def read_kept(store: SweepStore, parse: Callable[[str, StoredPoint], T]) -> Kept
 
 
 def _failure(point: StoredPoint) -> Finding:
-    """The finding about a point that was never finished."""
+    """The finding on a point that was never finished."""
     return Finding(
         "point-failed",
         "error",

@@ -1,1 +1,1 @@
-"""Suites of measurements: the questions that people ask of a drive."""
+"""Suites of measurements, each for one question about a drive."""

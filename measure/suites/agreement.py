@@ -1,8 +1,8 @@
-"""What suites measured twice: whether a workload of one agrees with the same workload of another, within their noise.
+"""Compares workloads that two suites both measured: whether they agree within their noise.
 
-The noise of a single run is the relative standard deviation between repeats, pooled over the points of the sweeps that
-are compared. A difference of logarithms is one where it exceeds Student's t at 5 %, shared among all comparisons
-(Bonferroni). Where nothing was repeated, ``UNREPEATED`` is taken.
+The noise of a single run is the relative standard deviation between repeats, pooled over the points of the compared
+sweeps. A difference of logarithms is significant where it exceeds Student's t at 5 %, shared among all comparisons
+(Bonferroni). Without repeats the noise is ``UNREPEATED``.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def disagreements(sweeps: Mapping[str, Sweep]) -> list[Finding]:
 def between_suites(sweeps: Mapping[str, Sweep]) -> float:
     """The relative standard deviation of a throughput between suites, over all workloads that two of them measured.
 
-    It is what moves between runs of this drive on this day, noise included; 0 where nothing was measured twice.
+    It is the variation between runs of this drive on this day, noise included; 0 where nothing was measured twice.
     """
     _, pairs = _measured_twice(sweeps)
     return math.sqrt(sum(_apart(*pair) ** 2 for pair in pairs) / 2 / len(pairs)) if pairs else 0.0
 
 
 def relative_ends(low: float, mean: float, high: float, moves: float) -> tuple[float, float] | None:
-    """The ends of a mean's 95 % interval, as shares of it, with what ``moves`` between suites.
+    """The ends of a mean's 95 % interval, as shares of it, widened by ``moves``, the variation between suites.
 
     None where nothing was repeated (NaN ends) and nothing measured twice.
 
@@ -73,7 +73,7 @@ def relative_ends(low: float, mean: float, high: float, moves: float) -> tuple[f
 
 
 def _measured_twice(sweeps: Mapping[str, Sweep]) -> tuple[pd.DataFrame, list[tuple[Means, Means]]]:
-    """The means of all closed sweeps, and the pairs of them that are of one workload in two suites."""
+    """The means of all closed sweeps, and the pairs that two suites measured of one workload."""
     tables = [_means(name, sweep) for name, sweep in sweeps.items() if sweep.load_type.is_closed]
     if not tables:
         return pd.DataFrame(), []

@@ -1,12 +1,12 @@
-"""Suites: the questions that people ask of a drive, by name, each as the workloads that answer it.
+"""Suites: named questions about a drive, each with the workloads that answer it.
 
-Together (``course``) they measure what the published course reports showed: baselines, block sizes, mixes, depths,
+Together (``course``) they measure the topics of the published course reports: baselines, block sizes, mixes, depths,
 tails, and arrival rates. Only drives are measured here; the memory has its own probe.
 
 A run has one sweep directory for each suite, and one test file for all of them.
 
     OUT/baseline/    a sweep of :mod:`measure.fio.sweep`, as every other
-    OUT/rate-peak/   the closed points from which the rates are taken
+    OUT/rate-peak/   the closed points from which the rates are derived
     OUT/rate/        the open ones
     ...
 
@@ -45,7 +45,7 @@ class Suite:
     """One question with its workloads, all closed.
 
     A point of a suite with ``patience`` 2 runs twice as long as the others. ``fractions`` make it an open one: its
-    workloads only find the peak and the latency of a lone request, and then requests arrive at these shares of it.
+    workloads only find the peak and the latency of a lone request; then requests arrive at these shares of the peak.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Suite:
     fractions: tuple[float, ...] = ()
 
     def reading(self) -> Suite:
-        """The suite without what writes; it may be left with no workload."""
+        """The suite without workloads that write; it may have none left."""
         return replace(self, workloads=tuple(w for w in self.workloads if w.read_percent == 100))
 
 
@@ -108,7 +108,7 @@ SUITE_NAMES = (*(suite.name for suite in _all(quick=True)), COURSE)
 
 
 def suites(name: str, *, quick: bool = False) -> tuple[Suite, ...]:
-    """The suites that a name stands for: one, or all of them (``course``). ``quick`` takes fewer points.
+    """The suites of a name: one, or all of them (``course``). ``quick`` uses fewer points.
 
     Raises ValueError listing the names.
     """
@@ -120,19 +120,19 @@ def suites(name: str, *, quick: bool = False) -> tuple[Suite, ...]:
 QUICK_FILE_BYTES = 64 * 2**20
 RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
 REPEATS = 3
-OPEN_RAMP_S = 0.5  # jobs of open points all begin with a request at once, which takes a while to be forgotten
+OPEN_RAMP_S = 0.5  # the first requests of all jobs come at once, and their queue takes a while to clear
 SHORTEST_OPEN_S = OPEN_RAMP_S + GAPS / SLOWEST_SUBMITTER_PER_S
-"""A runtime that fio can do at any rate that :func:`arrivals` asks for, see ``shortest_run_s``."""
-RAMP_SHARE = 0.25  # of the runtime, before a point is counted
-SHORTEST_MS = 100  # that fio can do
-SHORTEST_S = 0.3  # below this a run is mostly its beginning and its end
-MOST_JOBS = 512  # that wait for their arrivals: more of them keep the processors from the device
-WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as this
+"""The least runtime, seconds, that is valid at any rate of :func:`arrivals`, see ``shortest_run_s``."""
+RAMP_SHARE = 0.25  # ramp before a point is counted, as a share of the runtime
+SHORTEST_MS = 100  # fio's least runtime
+SHORTEST_S = 0.3  # a shorter run is mostly start and end
+MOST_JOBS = 512  # jobs that wait for arrivals: more would take the processors from the device
+WORTH_REPEATING_S = 1.0  # a budget buys repeats only while runs last at least this
 
 
 @dataclass(frozen=True)
 class PlannedSweep:
-    """One sweep of several: its directory, what it is for, its points, the seconds of all and of one, and their run.
+    """One sweep of several: its directory, purpose, number of points, seconds of all and of one, and its run.
 
     ``run(directory, on_progress, measured)`` has the sweeps before it by directory.
     """
@@ -147,17 +147,17 @@ class PlannedSweep:
 
 @dataclass(frozen=True)
 class SuiteResults:
-    """The sweeps by directory, in their order, and why others are missing."""
+    """The sweeps by directory, in order, and the reasons why others are missing."""
 
     sweeps: Mapping[str, Sweep]
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_sweeps(planned: Sequence[PlannedSweep], out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
-    """Measure what is missing of every sweep below ``out_dir``; one that fails does not stop the others.
+    """Measure the missing points of every sweep below ``out_dir``; one that fails does not stop the others.
 
-    ``on_progress(done, total, seconds_left, text)`` counts over the whole. Raises StoreError where ``out_dir`` is no
-    place for several sweeps, and the first failure where every sweep failed.
+    ``on_progress(done, total, seconds_left, text)`` counts over all sweeps. Raises StoreError where ``out_dir`` holds
+    something else, and the first failure where every sweep failed.
     """
     if out_dir.exists() and not out_dir.is_dir():
         raise StoreError(f"{out_dir} is a file, not a directory; choose another --out")
@@ -199,9 +199,9 @@ class SuiteStep:
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """What will be done, before anything is done. ``left_out`` says what is not, and why.
+    """A checked plan of suites. ``left_out`` says what is not measured, and why.
 
-    ``settings`` are those of a closed point of usual patience.
+    ``settings`` are those of a closed point with ``patience`` 1.
     """
 
     name: str
@@ -214,31 +214,31 @@ class SuitePlan:
 
     @property
     def repeats(self) -> int:
-        """How many rounds go over the points."""
+        """The number of rounds over the points."""
         return self.settings.repeats
 
     @property
     def size_bytes(self) -> int | None:
-        """How much of the target is measured."""
+        """Bytes of the target that are measured; None: all."""
         return None if self.file is None else self.file.size_bytes
 
     @property
     def ramp_s(self) -> float:
-        """How long a closed point runs before it is counted, seconds."""
+        """Seconds that a closed point runs before it is counted."""
         return round(RAMP_SHARE * self.settings.runtime_s, 3)
 
     def runtime_of(self, step: SuiteStep) -> float:
-        """How long a point of ``step`` runs, seconds."""
+        """Seconds that a point of ``step`` is measured."""
         closed_s = round(self.settings.runtime_s * step.suite.patience, 3)
         return max(closed_s, SHORTEST_OPEN_S) if step.fractions else closed_s
 
     def ramp_of(self, step: SuiteStep) -> float:
-        """How long a point of ``step`` runs before it is counted, seconds."""
+        """Seconds that a point of ``step`` runs before it is counted."""
         return OPEN_RAMP_S if step.fractions else self.ramp_s
 
     @property
     def sweeps(self) -> tuple[PlannedSweep, ...]:
-        """One for each step."""
+        """The sweep of each step."""
         return tuple(map(self._planned, self.steps))
 
     def _planned(self, step: SuiteStep) -> PlannedSweep:
@@ -251,11 +251,11 @@ class SuitePlan:
 
     @property
     def points(self) -> int:
-        """How many points there are, repeats included."""
+        """The number of points, repeats included."""
         return sum(sweep.count for sweep in self.sweeps)
 
     def seconds(self) -> float:
-        """How long the whole will about take."""
+        """Estimated seconds of all suites."""
         return self.fill_seconds + sum(sweep.seconds for sweep in self.sweeps)
 
     @contextmanager
@@ -268,7 +268,7 @@ class SuitePlan:
                 remove_leftover(self.file)
 
     def within(self, budget_s: float) -> SuitePlan:
-        """As long runs as the budget buys, of as many repeats (3 at most) as leave runs of a second.
+        """The plan with the most repeats (up to 3) that leave runs of a second, and the longest runs within the budget.
 
         ValueError naming the least budget where none fits.
         """
@@ -284,7 +284,7 @@ class SuitePlan:
         )
 
     def _longest_runtime(self, repeats: int, budget_s: float) -> float:
-        """The longest runtime of whole milliseconds that keeps within the budget, or the shortest there is."""
+        """The longest runtime of whole milliseconds within the budget, or the shortest valid one; seconds."""
         runtimes = range(SHORTEST_MS, max(round(1000 * budget_s), 1000))
         fits = bisect_right(runtimes, budget_s, key=lambda ms: self._at(repeats, ms / 1000).seconds())
         return runtimes[max(fits - 1, 0)] / 1000
@@ -293,7 +293,7 @@ class SuitePlan:
         return replace(self, settings=replace(self.settings, repeats=repeats, runtime_s=runtime_s))
 
     def fio_plan(self, step: SuiteStep, measured: Mapping[str, Sweep]) -> FioPlan:
-        """The plan of one step as things are now. ``measured`` holds the sweeps before it, by directory.
+        """The plan of one step; ``measured`` holds the sweeps of earlier steps, by directory.
 
         Raises what :func:`measure.fio.plan.plan_workloads` does, and ToolFailedError where the peak is missing.
         """
@@ -327,9 +327,9 @@ def plan_suites(
 ) -> SuitePlan:
     """Plan the suite ``name`` (see :mod:`measure.suites.runs`) on ``target``; nothing is written.
 
-    ``budget_s`` is how long the whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3) as long
-    as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only
-    read, and ``left_out`` says so.
+    ``budget_s`` limits the whole time, instead of ``runtime_s`` a point: it buys repeats (at most 3) as long as runs
+    last a second, and the rest goes into longer runs. On a target that is not qsim's own file the suites only read,
+    and ``left_out`` says so.
 
     Raises ValueError (a setting, named; a budget that is too small, with the least one), and what
     :func:`measure.fio.plan.plan_workloads` raises.
@@ -350,7 +350,7 @@ def plan_suites(
         consent=consent,
     )
     reading = tuple(s.reading() for s in chosen)
-    # A plan that only reads shows whether the target may be written.
+    # A read-only plan shows whether the target may be written.
     file = plan_workloads(target, [w for s in reading for w in s.workloads], settings).file
     allowed: tuple[Suite, ...] = chosen
     left_out: tuple[str, ...] = ()
@@ -373,10 +373,10 @@ def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = No
 
 
 def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
-    """Open workloads at ``fractions`` of the largest throughput in ``peak``, each with jobs enough to be seldom busy.
+    """Open workloads at ``fractions`` of the largest throughput in ``peak``, each with enough jobs to be seldom busy.
 
-    On average rate times latency requests are under way, and near the peak, where they queue, about 1 / (1 - fraction)
-    times as many as with the latency of the least depth.
+    On average rate times latency requests are outstanding: with the latency of the least depth, times about
+    1 / (1 - fraction) for queueing near the peak.
     """
     points = peak.mean_points().sort_values("load")
     most = float(points["throughput_per_s"].max())
@@ -390,7 +390,7 @@ def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
 
 
 def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
-    """The sweeps of a suite: one, or the peak and then the rates that are taken from it."""
+    """The sweeps of a suite: one, or the peak and then the rates derived from it."""
     if not suite.fractions:
         return (SuiteStep(suite.name, suite, suite.workloads),) if suite.workloads else ()
     peak = f"{suite.name}-peak"
@@ -398,12 +398,12 @@ def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
 
 
 def _fill_seconds(file: Target | None, steps: Sequence[SuiteStep]) -> float:
-    """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
+    """Seconds to write a missing file, counted also for an existing one, so that a budget buys the same."""
     new = None if file is None else replace(file, filled=False, scattered=False)
     return sum(p.seconds for p in passes(new, "", [w for step in steps for w in step.workloads]))
 
 
 def _test_file(target: str | Path) -> Path:
-    """The test file that ``target`` means."""
+    """The path of the test file at ``target``."""
     path = Path(target)
     return path / TEST_FILE if path.is_dir() else path

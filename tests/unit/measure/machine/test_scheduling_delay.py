@@ -9,7 +9,7 @@ import pytest
 
 from measure import Sweep, audit
 from measure.auditing.all_checks import check_wakeups
-from measure.machine.scheduling_delay import NAP_S, NOTE, lateness_notes, napping, noted_lateness
+from measure.machine.scheduling_delay import NAP_S, NOTE, lateness_notes, noted_lateness, sampled_wakeups
 
 
 def table(late_s: list[float]) -> Sweep:
@@ -24,7 +24,7 @@ def table(late_s: list[float]) -> Sweep:
 
 
 def test_it_naps_while_the_block_runs_and_no_longer() -> None:
-    with napping() as late:
+    with sampled_wakeups() as late:
         give_up = time.monotonic() + 60
         while len(late) < 3 and time.monotonic() < give_up:
             time.sleep(NAP_S)
