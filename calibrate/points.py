@@ -1,14 +1,14 @@
 """The points of one curve as arrays, with their noise, and the choice of those to calibrate on.
 
-Noise is of three kinds. Repeats of a point within a run differ, at least by what few requests leave open: n requests
-whose lone latencies have the coefficient of variation v leave a closed point open by v / sqrt(n). The mean of an open
-queue is that of successive response times, which go together: for M/M/1 the mean of n has, for large n, the relative
+Noise is of three kinds. Repeats of a point within a run differ, at least by sampling: the mean of n requests whose lone
+latencies have the coefficient of variation v has the relative error v / sqrt(n) at a closed point. In an open queue
+successive response times are correlated: for M/M/1 the mean of n has, for large n, the relative
 standard error (1 + rho) / (1 - rho) / sqrt(n) (from Daley, Advances in Applied Probability 1968, with the services and
 their covariance with later waits), at rho = 0.95 and 10,000 requests 39 %.
 
-And a device moves between runs: by public repeats (``examples/accuracy/between_runs.py`` computes it) 2.4 % for a local
-drive, 20 % for drives of virtual machines, 6.7 % for a service, and more the later the machine wakes programs. The
-bands of a prediction are those of one run; the intervals of parameters and knees hold what moves between runs too.
+And a device varies between runs: in public repeats (``examples/accuracy/between_runs.py`` computes it) by 2.4 % for a
+local drive, 20 % for drives of virtual machines, 6.7 % for a service, and more with longer wakeup delays. The bands of
+a prediction are those of one run; the intervals of parameters and knees include the variation between runs.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Z90 = 1.645
-"""Half the width of a 90 % interval in standard errors."""
+"""Half width of a 90 % interval, in standard errors."""
 
 BROKEN, HOLDS = float(np.log(1.25)), float(np.log(1.1))
-"""A latency further (in logarithms) than the first from N / X is wrong if half of its curve is within the second."""
+"""A latency whose log distance from N / X exceeds the first is wrong if half of its curve is within the second."""
 
 LOCAL, VIRTUAL, SERVICE = 0.03, 0.2, 0.07
 """Relative standard deviations of a figure between runs; the first rounded up, as it rests on three runs."""
 
 LATE = 0.13
-"""Times the square root of how late the machine woke programs, over the shortest latency: what moves between runs.
+"""The variation between runs is this times the square root of the wakeup delay over the shortest latency.
 
 Ten runs of a virtual disk at rest (0.5 latencies late) moved by 9.6 %; a machine that was 3.5 late by 20 %."""
 
 MOST = 0.5
-"""However late the machine wakes programs, no share between runs is larger."""
+"""The largest variation between runs, for any wakeup delay."""
 
 COUNTS_AS = 4.0
-"""How many repeats the expected share between runs counts as."""
+"""The weight of the expected variation between runs, in repeats."""
 
 SHORTEST = 0.01
-"""The share of latencies below the one that is taken as the shortest: a few stray ones say nothing."""
+"""The quantile that is taken as the shortest latency, to ignore a few outliers."""
 
 ONE_LINK = 1.1
-"""Two block sizes whose bandwidths differ by no more than this factor are limited by the same link."""
+"""Two block sizes whose bandwidths differ by at most this factor are limited by the same link."""
 
 HOST_TIME = "host_cpu_s"
-"""The column of the host's processor time for a request, of fio."""
+"""The column of fio's processor time per request, seconds."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,15 @@ class LoneRequests:
 class Points:
     """One series, averaged over repeats, ascending in load: arrays (m,) in SI units.
 
-    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none); ``requests`` (m,) is
-    how many completed at each load. Of open sweeps ``asked`` (m,) are the rates asked for, by which a point may be
-    named too. Of closed sweeps ``alone`` is what is known of the requests at depth 1, ``woken_late_s`` (m,) how late
-    the machine woke a sleeping program, ``unsteady`` (m,) by what share the throughput changed during runs that were
-    not steady, ``latency_cv`` and ``latency_p99`` (m,) the standard deviation and the p99 of the latency over its mean.
-    ``host_cpu_s`` (m,) is the host's processor time for a request, ``jobs`` (m,) how many jobs of fio sent them,
-    ``block_bytes`` the size of a block, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
-    ``known_peak_per_s`` is the peak that the tool listed for a memory, in cache lines a second, ``between_runs`` the
-    relative standard deviation of a figure between runs.
+    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN without repeats); ``requests`` (m,): number
+    completed at each load. For open sweeps ``asked`` (m,) are the requested rates, by which a point may be selected
+    too. For closed sweeps ``alone`` holds the latencies at depth 1, ``woken_late_s`` (m,) is the machine's mean wakeup
+    delay, ``unsteady`` (m,) the relative change of throughput during runs that were not steady, ``latency_cv`` and
+    ``latency_p99`` (m,) are the standard deviation and the p99 of the latency over its mean. ``host_cpu_s`` (m,) is the
+    host's processor time per request, ``jobs`` (m,) the number of fio's jobs, ``block_bytes`` the block size,
+    ``link_bytes_per_s`` the bandwidth that two block sizes both reach. ``known_peak_per_s`` is the peak that the tool
+    listed for a memory, in cache lines a second, ``between_runs`` the relative standard deviation of a figure between
+    runs.
 
     >>> from calibrate import points_of
     >>> from measure import load_dataset
@@ -119,7 +119,7 @@ class Points:
 
     @property
     def load_type(self) -> Load:
-        """What varies."""
+        """The kind of load, as an entry of ``LOADS``."""
         return load_of(self.load_kind, self.load_unit)
 
     def at(self, mask: Mask) -> Points:
@@ -142,20 +142,20 @@ class Points:
         return np.asarray(np.any([self._is_at(n) for n in wanted], axis=0))
 
     def _is_at(self, load: float) -> Mask:
-        """True (m,) for the point at this load, or that was asked for at it."""
+        """True (m,) for the point at this load, or at this requested rate."""
         at = np.isclose(self.load, load)
         return at if self.asked is None else at | np.isclose(self.asked, load)
 
     def choose(self, use: Sequence[float] | None) -> Points:
-        """The points to calibrate on; None takes all."""
+        """The points at the loads ``use``, to calibrate on; all for None."""
         chosen = self if use is None else self.at(self.mask(use))
         return chosen._by_littles_law(self) if self.load_type.is_closed else chosen
 
     def _by_littles_law(self, curve: Points) -> Points:
-        """Points of a closed ``curve`` whose latencies break N = X R badly have N / X in their place, and a note.
+        """The points with N / X instead of latencies that break N = X R badly on a closed ``curve``, and a note.
 
-        That are single points, or all of them where one unit is wrong by a power of 1000. Where half of the curve
-        breaks the law otherwise, its loads may be wrong, and the latencies stay.
+        It corrects single points, or all where one unit is wrong by a power of 1000. Where half of the curve breaks
+        the law otherwise, its loads may be wrong, and the latencies stay.
         """
         off = np.log(curve.throughput_per_s * curve.response_time_s / curve.load)
         by_law = self.load / self.throughput_per_s
@@ -179,8 +179,8 @@ class Points:
     def noise(self) -> tuple[Array, Array]:
         """Relative standard errors (m,) of the mean throughputs and of the mean response times; 0 where unknown.
 
-        Of closed sweeps at least what the number of requests leaves open. Of open sweeps also by ``error_of_mean``,
-        which needs the least response time: that of these points, so choose those to calibrate on first.
+        For closed sweeps at least the sampling error. For open sweeps also by ``error_of_mean``, which uses the least
+        response time of these points, so choose the calibration points first.
         """
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
@@ -194,7 +194,7 @@ class Points:
 
     @property
     def spread(self) -> Array:
-        """The relative standard deviation (m,) of one repeat, of what is predicted."""
+        """The relative standard deviation (m,) of one repeat of the predicted quantity."""
         return self.response_spread if self.load_type.is_throughput else self.throughput_spread
 
     def repeat_noise_pct(self) -> float | None:
@@ -206,8 +206,8 @@ class Points:
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
     """The points of one series.
 
-    DataError where several are there and none is named, where no load was varied, where a load is beyond any device's,
-    or where a memory is a cache's; TypeError for anything but a Sweep.
+    DataError where there are several and none is named, where no load was varied, where a load is impossible, or where
+    a memory curve shows a cache; TypeError for anything but a Sweep.
 
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
@@ -254,13 +254,13 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
 
 
 def _of_memory(one: Sweep) -> dict[str, Any]:
-    """The peak that is listed of a memory."""
+    """Fields of a memory's points: the listed peak."""
     peak = known_peak(one)
     return {} if peak is None else {"known_peak_per_s": peak / CACHE_LINE_BYTES}
 
 
 def _of_open(one: Sweep) -> dict[str, Any]:
-    """The rates that were asked for, and how many requests completed."""
+    """Fields of an open sweep's points: requested rates, and numbers of completed requests."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
     found: dict[str, Any] = {}
@@ -272,7 +272,7 @@ def _of_open(one: Sweep) -> dict[str, Any]:
 
 
 def _of_closed(one: Sweep, sweep: Sweep) -> dict[str, Any]:
-    """What more than means the table holds of a curve over depths, and of the link that all of the ``sweep`` share."""
+    """Fields of a closed sweep's points beyond means, with the link that all curves of ``sweep`` share."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
     found: dict[str, Any] = {"alone": lone_requests(one)}
@@ -296,16 +296,16 @@ def _of_closed(one: Sweep, sweep: Sweep) -> dict[str, Any]:
 
 
 def _link(rows: pd.DataFrame) -> float | None:
-    """The bandwidth that the two block sizes which move most have in common; None where they differ, or are one."""
+    """The common bandwidth of the two block sizes with the highest ones; None where these differ, or with one size."""
     most = (rows["throughput_per_s"] * rows["block_bytes"]).groupby(rows["block_bytes"]).max().nlargest(2)
     return float(most.max()) if len(most) > 1 and most.max() <= ONE_LINK * most.min() else None
 
 
 def lone_requests(sweep: Sweep) -> LoneRequests | None:
-    """Those of a closed sweep of one series; None where it has no depth 1 or no spread of latencies.
+    """The latencies at depth 1 of a closed sweep of one series; None without depth 1 or a spread of latencies.
 
-    The scv is the mean over repeats. Where there is no histogram, the mean latency takes the place of the shortest,
-    which it is for constant times.
+    The scv is the mean over repeats. Without a histogram the mean latency replaces the shortest, which is right for
+    constant times.
     """
     table = sweep.points
     rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
@@ -319,9 +319,9 @@ def lone_requests(sweep: Sweep) -> LoneRequests | None:
 def error_of_mean(response: Array, requests: Array) -> Array:
     """Relative standard errors (m,) of mean response times (m,), each over ``requests`` (m,), NaN where unknown.
 
-    They are about right: the utilization is taken from the ratio of each response time to the least, as in M/M/1,
-    where that is 1 / (1 - rho) if nobody waits at the least. With several servers, another law of service or a least
-    rate at which requests wait, the error may be more or less.
+    They are approximate: the utilization follows from the ratio of each response time to the least, as in M/M/1,
+    where that is 1 / (1 - rho) if no request waits at the least rate. With several servers, another law of service or
+    waits at the least rate, the true error may be larger or smaller.
     """
     idle = response.min() / response
     return np.asarray((2 - idle) / idle / np.sqrt(np.maximum(requests, 1.0)))
@@ -330,8 +330,8 @@ def error_of_mean(response: Array, requests: Array) -> Array:
 def between_runs(details: Mapping[str, Any], points: Points) -> float:
     """The relative standard deviation of a figure between runs; ``details`` are those of the sweep's provenance.
 
-    That of the kind of device and, in squares, what the machine adds: by how late it woke sleeping programs, where that
-    was measured, else by whether it is virtual. Repeats correct the sum, which counts as four of them.
+    It combines, in squares, that of the kind of device and that of the machine: from the wakeup delay where measured,
+    else from whether it is virtual. Repeats correct the sum, which has the weight of four of them.
     """
     facts = details.get("host_facts")
     expected = SERVICE if points.load_type.is_counted else LOCAL
@@ -352,12 +352,12 @@ def residuals_pct(predicted: Array, observed: Array) -> Array:
 
 
 def mape(predicted: Array, observed: Array) -> float:
-    """Mean absolute error in percent of what was observed."""
+    """Mean absolute error in percent of the observed values."""
     return float(np.mean(np.abs(residuals_pct(predicted, observed))))
 
 
 def refuse_caches(sweep: Sweep) -> None:
-    """DataError where a curve of ``sweep`` was measured in a buffer that fits a cache: it is none of a memory."""
+    """Raise DataError where a curve of ``sweep`` was measured in a buffer that fits a cache."""
     found = cache_sized(sweep)
     if found is not None:
         raise DataError(
@@ -366,7 +366,7 @@ def refuse_caches(sweep: Sweep) -> None:
 
 
 def _of_buffer_sizes(sweep: Sweep) -> str:
-    """Why no model fits a sweep over buffer sizes, and which caches answered it."""
+    """The message that no model fits a sweep over buffer sizes, with the caches that it shows."""
     sizes = sweep.points["load"]
     caches = recorded_caches(sweep.provenance.details)
     ends = [(name, size) for name, size in caches.items() if sizes.min() <= size]

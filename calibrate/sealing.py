@@ -1,9 +1,9 @@
-"""Sealed predictions: a file that shows that a prediction was there before the data it is held against.
+"""Sealed predictions: a file that proves that a prediction existed before the data it is compared with.
 
-A seal holds the fits with all that draws their curves and bands, the curve and the knee that they predict, which data
-they were calibrated on (hashes of the raw files and the points themselves), when and by which version, and the SHA-256
-of all that in a canonical form. Whoever changes a digit changes the hash. The hash cannot tell when it was made: for
-that it must be known to somebody else before the measurement (a board, a mail, a time-stamping service, RFC 3161).
+A seal holds the fits with their tables of weights, the curve and the knee that they predict, their calibration data
+(hashes of the raw files and the points themselves), time and version, and the SHA-256 of all that in a canonical form.
+Changing a digit changes the hash. The hash does not prove when it was made: for that another party must know it before
+the measurement (a board, a mail, a time-stamping service, RFC 3161).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from qsim.installed import version
 
 SCHEMA = "qsim-seal/1"
 REDRAWN = 1e-3
-"""How far (relative) the curve that this version draws from a sealed fit may be from the sealed one."""
+"""The largest relative difference between the sealed curve and the one that this version computes."""
 
 _REMEDY = "a seal is written with: qsim predict FIT --seal FILE"
 
 
 @dataclass(frozen=True, repr=False)
 class SealedPrediction:
-    """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
+    """The content of a seal; ``sha256`` is verified, ``made_at`` (ISO 8601) is from the maker's clock.
 
-    ``points`` are what each fit predicts, SI units.
+    ``points`` are the predictions of each fit, SI units.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -73,7 +73,7 @@ class SealedPrediction:
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
-    """The one form of a JSON document that is hashed: keys sorted, no blanks, UTF-8. ValueError for NaN, infinity."""
+    """The canonical form of a JSON document: keys sorted, no blanks, UTF-8. ValueError for NaN and infinity."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode()
 
@@ -120,7 +120,7 @@ def seal(
 
 
 def check_unsealed(path: Path) -> None:
-    """MeasureError where ``path`` exists or cannot be created."""
+    """Raise MeasureError where ``path`` exists or cannot be created."""
     if path.exists():
         raise MeasureError(f"{path} exists, and what is sealed is never replaced; choose another name")
     if not path.parent.is_dir():
@@ -130,8 +130,8 @@ def check_unsealed(path: Path) -> None:
 def read_seal(path: Path) -> SealedPrediction:
     """The sealed prediction in ``path``, verified.
 
-    Raises DataError where it is another file, where its hash is not that of its content, and where this version draws
-    another curve from its fit than the one that was sealed.
+    Raises DataError where it is another kind of file, where its hash does not match its content, and where this version
+    computes another curve from its fit than the sealed one.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -189,7 +189,7 @@ def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, 
 def used_rows(seal: SealedPrediction, sweep: Sweep) -> Mask:
     """True (m,) for the rows of ``sweep`` that a sealed prediction was calibrated on.
 
-    A row is known by its raw file's hash, or by its load and throughput (of the row, or of the mean over repeats).
+    A row is recognised by its raw file's hash, or by its load and throughput (of the row, or of the mean over repeats).
     """
     hashes = hashes_of(sweep)
     sealed = {h for fit in seal.fits for h in dict(fit.details.get("calibrated_on", {})).get("files", {}).values()}
@@ -209,7 +209,7 @@ def used_rows(seal: SealedPrediction, sweep: Sweep) -> Mask:
 
 
 def unseen(seal: SealedPrediction, sweep: Sweep) -> Sweep:
-    """``sweep`` without the rows that the sealed predictions know. Raises DataError where none is left.
+    """``sweep`` without the calibration rows of the sealed predictions. Raises DataError where none is left.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -250,6 +250,6 @@ def doubt_of(seal: SealedPrediction, sweep: Sweep) -> str:
 
 
 def _moment(text: str) -> dt.datetime:
-    """A time in ISO 8601, in UTC where it names no zone. ValueError where it is none."""
+    """A time in ISO 8601, UTC without a zone. ValueError for other text."""
     moment = dt.datetime.fromisoformat(text)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)

@@ -1,1 +1,1 @@
-"""From points to a fit, and from a fit to a predicted curve."""
+"""Fits a device model to points, and predicts its curve."""

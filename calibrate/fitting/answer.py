@@ -1,7 +1,7 @@
-"""The answer of a fit in a few words: the knee, the peak and the idle latency, each with its interval and how sure.
+"""A fit in a few lines: the knee, the peak and the idle latency, each with its interval and its sureness.
 
-*sure*, *rough*, *assumed* and *doubtful* are said of a number by ``Fit.sureness``; the exact statistical terms
-are in the details.
+``Fit.sureness`` calls a number *sure*, *rough*, *assumed* or *doubtful*; the exact statistical terms are in the
+details.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from measure.loads import Load, LoadKind
 
 QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
-"""What the two knees of a closed load are called: N* = R1 Xpeak, and N90."""
+"""Labels of the two knees of a closed load: N* = R1 Xpeak, and N90."""
 
 
 def knee_figure(fit: Fit, to: str = " to ", knee: Knee | None = None) -> str:
     """The knee, or another ``knee`` of the fit, with its interval; empty where it is not reached.
 
-    Of a memory's delays the knee is the bandwidth there.
+    For a memory's delays it is the bandwidth at the knee.
     """
     k = fit.knee if knee is None else knee
     if k.load is None:
@@ -39,7 +39,7 @@ def knee_figure(fit: Fit, to: str = " to ", knee: Knee | None = None) -> str:
 
 
 def knee_word(fit: Fit, knee: Knee | None = None) -> str:
-    """How sure the knee is, or another ``knee`` of the fit."""
+    """The sureness of the knee, or of another ``knee`` of the fit."""
     k = fit.knee if knee is None else knee
     if k.load is None:
         return ""
@@ -50,7 +50,7 @@ def knee_word(fit: Fit, knee: Knee | None = None) -> str:
 
 
 def there(kind: LoadKind, knee: Knee, block_bytes: float | None = None) -> str:
-    """What the device does at a knee: ``76 k/s at 29 µs``; of large blocks the bandwidth too."""
+    """Throughput and response time at a knee: ``76 k/s at 29 µs``; with the bandwidth for large blocks."""
     time = format_duration(knee.response_time_s, 2)
     if LOADS[kind].is_throughput or LOADS[kind].is_delay:
         return f"a response time of {time}" if LOADS[kind].is_open else f"{time} an access"
@@ -60,7 +60,7 @@ def there(kind: LoadKind, knee: Knee, block_bytes: float | None = None) -> str:
 
 
 def at_load(load: Load, figure: str) -> str:
-    """An estimated load as a place of the curve: ``depth 2.2``, ``12 clients``; a rate or a delay as it is."""
+    """An estimated load in words: ``depth 2.2``, ``12 clients``; a rate or a delay unchanged."""
     return load.place(figure) if load.is_closed else figure
 
 
@@ -76,7 +76,7 @@ def knee_line(fit: Fit) -> str:
 
 
 def ninety_line(fit: Fit) -> str:
-    """Where 90 % of the peak is had: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
+    """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
     if fit.ninety.load is None:
         return f"none of the loads up to {fit.load_type.figure(float(fit.paths.load.max()))}"
     return _place(fit, fit.ninety)
@@ -88,7 +88,7 @@ def _place(fit: Fit, k: Knee) -> str:
 
 
 def knee_lines(fit: Fit) -> list[str]:
-    """Of a closed load where queueing starts and where 90 % of the peak is had; of others their knee."""
+    """For a closed load, where queueing starts and the load at 90 % of the peak; for others the knee."""
     if not fit.load_type.is_closed or fit.knee.load is None or never_approached(fit):
         return [labelled("KNEE", knee_line(fit))]
     return [f"{QUEUEING} {knee_line(fit)}", f"{NINETY} {ninety_line(fit)}"]
@@ -114,7 +114,7 @@ def peak_figure(fit: Fit, to: str = " to ") -> str:
 
 
 def peak_line(fit: Fit) -> str:
-    """The peak with how sure it is."""
+    """The peak with its sureness."""
     found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
     if found is None or found.estimate is None:
         return ""
@@ -127,7 +127,7 @@ def peak_line(fit: Fit) -> str:
 
 
 def never_approached(fit: Fit) -> bool:
-    """Whether a load that came by itself stayed so low that it tells no peak, only a bound."""
+    """Whether a watched load stayed so low that it gives only a lower bound of the peak."""
     found = fit.curve_parameters.get("Xmax")
     if not fit.load_type.is_watched or found is None:
         return False
@@ -135,7 +135,7 @@ def never_approached(fit: Fit) -> bool:
 
 
 def least_peak(fit: Fit) -> str:
-    """The bound on the peak of such a load: the highest throughput that was seen."""
+    """The lower bound of the peak: the highest measured throughput."""
     return f"at least {fit.load_type.throughput_figure(max(fit.used_throughput_per_s))}"
 
 
@@ -148,16 +148,16 @@ def idle_figure(fit: Fit, to: str = " to ") -> str:
 
 
 def fit_answer(fit: Fit) -> list[str]:
-    """The answer of one fit, below a heading: the knee, then the peak and the idle latency."""
+    """The lines of one fit, below a heading: the knee, then the peak and the idle latency."""
     alone = idle_figure(fit)
     peak = "; ".join(part for part in (peak_line(fit), f"idle latency {alone}" if alone else "") if part)
     return [*knee_lines(fit), *([labelled("PEAK", peak)] if peak else [])]
 
 
 def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
-    """The knees of several named fits: the lowest, the highest, how many are sure; of closed loads N90 in a line more.
+    """The knees of several named fits: the lowest, the highest, the number that are sure.
 
-    The first line is where queueing starts of closed loads, else the knee.
+    For closed loads the first line is where queueing starts, and another line is N90.
     """
     first = _from_to([(name, f, f.knee) for name, f in fits])
     if not fits[0][1].load_type.is_closed:
@@ -194,7 +194,7 @@ def _count(some: int, of: int) -> str:
 
 
 def fits_rows(fits: Sequence[Fit]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The header, and a row for each of several fits of one kind of load; what each is fitted to, unless all alike."""
+    """The header and a row for each of several fits of one kind of load; with each fit's points where they differ."""
     load = common_load([f.load_type for f in fits])
     alike = len({f.basis for f in fits}) == 1
     rows = [
@@ -210,7 +210,7 @@ def fits_table(fits: Sequence[Fit]) -> str:
 
 
 def common_load(loads: Sequence[Load]) -> Load:
-    """What names the loads of several curves: all outstanding requests where one of them has several jobs."""
+    """A common Load for several curves: all outstanding requests where one of them has several jobs."""
     return max(loads, key=lambda load: load.jobs)
 
 
@@ -220,7 +220,7 @@ def knee_heading(load: Load) -> str:
 
 
 def second_heading(load: Load) -> str:
-    """The heading of the column after the peak: 90 % of it over depths, else what the knee is like."""
+    """The heading of the column after the peak: 90 % of it over depths, else values at the knee."""
     return "90 % OF PEAK AT" if load.is_closed else "AT THE KNEE"
 
 
@@ -265,11 +265,11 @@ PLAIN = {
     "p-norm with onset": "a smooth curve",
     "p-norm with onset and decline": "a smooth curve that falls past its peak",
 }
-"""What a first line calls the models that are not textbook queues; ``--details`` has their names."""
+"""Plain names of the models that are not textbook queues; ``--details`` has their proper names."""
 
 
 def method_text(fit: Fit) -> str:
-    """By which curve the answer was found, and from which points: ``a smooth curve through all 5 points``."""
+    """The curve behind the answer, and its points: ``a smooth curve through all 5 points``."""
     curve = PLAIN.get(fit.model)
     if curve is None or not fit.used:
         return f"{curve or fit.model} from {fit.basis}"

@@ -21,7 +21,7 @@ BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace t
 def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVEL) -> Fit:
     """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
 
-    Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within 10 % (relative
+    Nothing is measured, so the bands show only assumptions: the sheet's two figures to within 10 % (relative
     standard deviation), and a knee as sharp as those of public devices. Raises ValueError for a figure that is not
     positive.
 

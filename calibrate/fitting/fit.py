@@ -1,4 +1,4 @@
-"""A calibrated device model: how it is fitted to points of a sweep, what it tells, and what speaks against it."""
+"""A calibrated device model: its fit to points of a sweep, its results, and findings against it."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from qsim import Network
 
 TOLERANCE = 0.1
-"""How far (relative standard deviation) a data sheet's figures are from what a device reaches."""
+"""The error of a data sheet's figures, as a relative standard deviation."""
 
 LAW_BINS = 64
 
 NOTHING_USED: Mapping[str, Any] = dict.fromkeys(USED, ())
-"""The fields of a fit that was calibrated on no measurement."""
+"""The fields of a fit without measurements."""
 
 SCHEMA = "qsim-fit/3"
 
 FAR = 0.2
-"""A model that misses a point it was calibrated on by so much is not of this device: usual models miss by 3 to 9 %."""
+"""A relative error at a calibration point from which the model does not fit the device: 3 to 9 % is usual."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +64,7 @@ class Fit(Calibration, Result):
 
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:
-        """The parameters as people name them, with intervals; of queue depths also c, S and Z."""
+        """The reported parameters with intervals; for queue depths also c, S and Z."""
         if self.given is not None or self.points is None or not self.load_type.is_closed:
             return self.curve_parameters
         from calibrate.models.stations import servers_and_think
@@ -73,13 +73,13 @@ class Fit(Calibration, Result):
 
     @cached_property
     def curve_parameters(self) -> Mapping[str, Estimate]:
-        """Those of the curve alone, without c, S and Z."""
+        """The parameters of the curve alone, without c, S and Z."""
         if self.given is not None:
             return self.given
         columns = (np.array(c) for c in (self.used, self.used_throughput_per_s, self.used_response_s))
         priors = {p.name: p.prior_log_sd for p in self.curve_model.parameters(*columns) if p.prior_log_sd is not None}
         found = estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
-        if "N*" in found:  # one knee, whoever asks
+        if "N*" in found:  # the same as the knee
             k = self.knee
             found["N*"] = replace(
                 found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
@@ -88,7 +88,7 @@ class Fit(Calibration, Result):
 
     @cached_property
     def paths(self) -> CurvePaths:
-        """The curves of devices that stand for the table, along which knees are looked for."""
+        """Curves of representative devices from the table, for finding knees."""
         return paths(self, self.knee.load)
 
     @cached_property
@@ -107,18 +107,18 @@ class Fit(Calibration, Result):
         response = self.load_type.is_throughput
         measured = self.used_response_s if response else self.used_throughput_per_s
         curve = self.curve_model.curve(self.table.values, np.array(self.used))[1 if response else 0]
-        middle = np.exp(self.table.weight @ np.log(curve))  # a prediction adds what the curve misses, and is near them
+        middle = np.exp(self.table.weight @ np.log(curve))  # a prediction would add the misfit
         return np.asarray(np.abs(middle / np.array(measured) - 1))
 
     @property
     def is_far_off(self) -> bool:
-        """Whether the model misses a point that it was calibrated on by ``FAR``: no figure of it is sure."""
+        """Whether the model misses a calibration point by ``FAR`` or more: then none of its figures is sure."""
         return bool(self.used) and bool(self.missed.max() >= FAR)
 
     def sureness(self, identified: bool, low: float | None, high: float | None) -> str:
-        """``how_sure`` of a figure; ``doubtful`` where the data contradict themselves.
+        """``how_sure`` for a figure; ``doubtful`` where the data contradict themselves.
 
-        Where the model is far off its own points, a figure is rough at best.
+        Where the model is far off its own points, at best ``rough``.
         """
         if self.contradicted:
             return "doubtful"
@@ -132,8 +132,8 @@ class Fit(Calibration, Result):
     def station(self, visits: float = 1.0, *, extrapolate: bool = False) -> DeviceStation:
         """The device as a station of a queueing network, which a customer visits ``visits`` times.
 
-        It serves at the fitted rate X(n) while n are present, and covers up to four times the deepest load measured;
-        ``extrapolate`` lets the last rate hold beyond.
+        It serves at the fitted rate X(n) while n are present, up to four times the deepest load measured; with
+        ``extrapolate`` the last rate holds beyond.
 
         >>> from calibrate import from_datasheet
         >>> from_datasheet(idle_latency=80e-6, peak_iops=600e3).station().most
@@ -146,8 +146,8 @@ class Fit(Calibration, Result):
     def queue(self, n: int, *, extrapolate: bool = False, structure: bool = False) -> Network:
         """``n`` requests that circle on the device: a closed queue, whose throughput is that of ``predict``.
 
-        With ``structure`` it is made of the servers and the delay behind the curve. Raises DataError where the points
-        do not determine these, with the measurement that would.
+        With ``structure`` it consists of the servers and the delay behind the curve. Raises DataError where the points
+        do not determine these, naming the measurement that would.
 
         >>> from calibrate import from_datasheet
         >>> from qsim import solve
@@ -160,7 +160,7 @@ class Fit(Calibration, Result):
         return structure_queue(self, n) if structure else queue_of(self, n, extrapolate)
 
     def draws(self, k: int, *, seed: int = 0) -> list[Fit]:
-        """``k`` fits, each a possible device: rows of the table of weights, drawn by their weight."""
+        """``k`` fits, each a possible device: rows of the table of weights, drawn with their weights."""
         from calibrate.fitting.station import draws_of
 
         return draws_of(self, k, seed)
@@ -172,7 +172,7 @@ class Fit(Calibration, Result):
         return DeviceInSimPy(env, self.station(extrapolate=extrapolate), seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, with the table, so that ``from_dict`` predicts the same bands."""
+        """JSON-ready, with the table of weights, so that ``from_dict`` predicts the same bands."""
         left_out = ("table", "points", "given", "collapse")
         return {
             "schema": SCHEMA,
@@ -192,7 +192,7 @@ class Fit(Calibration, Result):
         return read_fit(cls, values)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each parameter: ``parameter``, ``estimate``, ``low``, ``high``, their ``unit``, and how sure.
+        """A row for each parameter: ``parameter``, ``estimate``, ``low``, ``high``, their ``unit``, and sureness.
 
         The parameters have units of their own, so the unit is a column.
         """
@@ -221,10 +221,10 @@ def fit(
     ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
     (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
     queue or a queue for each server. ``level`` is that of intervals and bands. ``peak_per_s`` is a peak throughput
-    known from elsewhere (a data sheet), taken as right to 10 %; of a memory it is the bandwidth in bytes/s that a
-    bandwidth test gives, and None takes that of the sweep where it holds one.
+    known from another source (a data sheet), with an error of 10 %; for a memory it is the bandwidth in bytes/s of a
+    bandwidth test, by default the sweep's own where it has one.
 
-    The same points give the same fit, on any machine. Raises ValueError where the arguments make no sense, DataError
+    The same points give the same fit, on any machine. Raises ValueError where the arguments are invalid, DataError
     where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
     open one, three for a memory. Raises TypeError for anything but a Sweep.
 
@@ -261,7 +261,7 @@ def fit_curve(
 
 
 def _law_at_depth_one(sweep: Sweep, points: Points) -> dict[str, Any] | None:
-    """The law of the latencies of requests that were alone, from the histograms of depth 1; None without any."""
+    """The distribution of latencies at depth 1, from histograms, as plain data; None without histograms."""
     if not points.load_type.is_closed or 1 not in points.load or not sweep.latencies:
         return None
     alone = [h for (name, n, _), h in histograms(sweep).items() if name == points.series and n == 1]
@@ -297,12 +297,12 @@ def _check_count(points: Points, model: str) -> None:
 
 
 def needed(points: Points) -> int:
-    """How many points a model of this kind of load needs."""
+    """The number of points that a model of this kind of load needs."""
     return points.load_type.least_points
 
 
 def _known_peak(points: Points, peak_per_s: float | None) -> Peak | None:
-    """The peak from elsewhere; ValueError or DataError where it cannot be that of these points."""
+    """The peak known from another source; ValueError or DataError where it cannot be that of these points."""
     memory = points.load_type.is_memory
     if peak_per_s is None:
         return Peak(points.known_peak_per_s, TOLERANCE) if points.known_peak_per_s is not None else None
@@ -324,7 +324,7 @@ def _known_peak(points: Points, peak_per_s: float | None) -> Peak | None:
 
 
 def _assumed(points: Points, peak: Peak | None) -> Iterator[str]:
-    """What a single point, or a given peak, leaves to assumptions."""
+    """Notes on what is assumed with a single point, or a given peak."""
     if peak is not None and points.load_type.is_memory:
         whose = "is the tool's own" if peak.per_s == points.known_peak_per_s else "is given"
         yield f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}"
@@ -338,11 +338,11 @@ def _assumed(points: Points, peak: Peak | None) -> Iterator[str]:
 
 
 def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
-    """``contention`` and ``coherency`` of Gunther's law, which services are known by, with intervals.
+    """``contention`` and ``coherency`` of Gunther's law, the usual parameters of services, with intervals.
 
-    Contention is the share of the work that is done one at a time, coherency what each pair of requests costs the
-    others (Gunther, Guerrilla Capacity Planning, 2007). Empty where the load is no number of clients, or the points
-    are fewer than three.
+    Contention is the share of work that is serialised, coherency the cost of each pair of requests to the others
+    (Gunther, Guerrilla Capacity Planning, 2007). Empty where the load is not a number of clients, or there are fewer
+    than three points.
     """
     if not points.load_type.is_counted or len(points) < 3:
         return {}
@@ -351,21 +351,21 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
 
 
 WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points")
-"""Checks that matter to a fit, besides every error."""
+"""Checks whose warnings matter to a fit; errors always do."""
 
 UNSERVED = 0.05
-"""An open device that completes less than what arrives, by more than this share, is overloaded."""
+"""An open device is overloaded where its throughput is below the arrival rate by more than this share."""
 
 
 def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
-    """Whether a finding speaks against a calibration; what these points lack, one that was made elsewhere may have."""
+    """Whether a finding is evidence against a calibration; missing points do not matter to one made on other data."""
     if finding.check == "no-saturated-point" and not calibrated_here:
         return False
     return finding.severity == "error" or finding.check in WARNED_OF
 
 
 def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
-    """What speaks against ``fit``, which was calibrated on points of ``sweep``.
+    """Findings against ``fit``, which was calibrated on points of ``sweep``.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -378,7 +378,7 @@ def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
 
 
 def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
-    """Whether the audit of the curve of ``fit`` has errors: then nothing of it is sure.
+    """Whether the audit of the curve of ``fit`` has errors: then none of its figures is sure.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -390,12 +390,12 @@ def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
 
 
 def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:
-    """What the points that ``fit`` was calibrated on say against it."""
+    """Findings against ``fit`` from its calibration points."""
     return (*not_served(fit), *missing_its_own_points(fit)) if fit.used else ()
 
 
 def not_served(fit: Fit) -> tuple[Finding, ...]:
-    """Where fewer requests were completed than arrived: such a queue has no steady state to calibrate on."""
+    """Findings where fewer requests completed than arrived: such a queue has no steady state."""
     if not fit.load_type.is_open:
         return ()
     rates, served = np.array(fit.used), np.array(fit.used_throughput_per_s)
@@ -419,7 +419,7 @@ def not_served(fit: Fit) -> tuple[Finding, ...]:
 
 
 def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
-    """Where the curve is far from points that it was calibrated on: the model cannot look like this device."""
+    """Findings where the curve is far from its calibration points: the model does not fit this device."""
     if not fit.is_far_off:
         return ()
     missed, response = fit.missed, fit.load_type.is_throughput

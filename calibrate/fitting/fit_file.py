@@ -1,4 +1,4 @@
-"""A fit that is read from a file: each field is what it must be, and the numbers fit each other."""
+"""Reads a fit from a file, and checks each field and the consistency of the numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from qsim.distributions import law_from_dict
 C = TypeVar("C", bound=Calibration)
 
 LARGEST, LARGEST_LOG = 1e18, 100.0
-"""Of any figure of a device, and of any logarithm."""
+"""The largest valid figure of a device, and the largest logarithm."""
 
 
 def _is_number(value: object) -> bool:
@@ -50,7 +50,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "contradicted": (lambda value: isinstance(value, bool), "true or false"),
     "law": (lambda value: value is None or isinstance(value, Mapping), "an object or null"),
 }
-"""What each field must hold, as a check and in words."""
+"""Field -> (check of its value, the requirement in words)."""
 
 ESTIMATE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("estimate", "low", "high"), NUMBER),
@@ -60,7 +60,7 @@ ESTIMATE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def read_fit(kind: type[C], values: Mapping[str, Any]) -> C:
-    """The fit of that ``kind`` which ``Fit.to_dict`` wrote. Raises DataError for a missing or damaged field."""
+    """The fit of class ``kind`` from ``Fit.to_dict``. Raises DataError for a missing or damaged field."""
     try:
         needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
         _check_fields(values, [*needed, "parameters"])
@@ -86,7 +86,7 @@ def _demand(met: bool, name: str, wanted: str, value: object) -> None:
 
 
 def _check_fields(values: Mapping[str, Any], needed: list[str]) -> None:
-    """ValueError where a field is missing, or is not of the kind that it must be."""
+    """Raise ValueError where a field is missing or of the wrong type."""
     if missing := [name for name in needed if name not in values]:
         raise ValueError(f"it lacks {', '.join(missing)}")
     for name, (holds, wanted) in FIELDS.items():
@@ -105,7 +105,7 @@ def _check_fields(values: Mapping[str, Any], needed: list[str]) -> None:
 
 
 def _check_numbers(fit: Calibration) -> None:
-    """ValueError where the numbers cannot be a fit's: an unknown load, columns of other shapes, impossible values."""
+    """Raise ValueError for an unknown kind of load, columns of wrong shapes, or impossible values."""
     if fit.load_kind not in LOADS:
         raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
     values, misfit, weight, directions = columns = [getattr(fit.table, name) for name in TABLE]
@@ -139,7 +139,7 @@ def _check_numbers(fit: Calibration) -> None:
 
 
 def _check_points(fit: Calibration) -> None:
-    """ValueError where the points calibrated on cannot be a device's."""
+    """Raise ValueError where the calibration points are impossible."""
     if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
         raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
     if not all(1 / LARGEST <= v <= LARGEST for v in (*fit.used_throughput_per_s, *fit.used_response_s)):
@@ -152,9 +152,9 @@ def _check_points(fit: Calibration) -> None:
 
 
 def with_origin(fit: C, sweep: Sweep) -> C:
-    """The fit with what it was calibrated on under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
+    """The fit with its origin under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
 
-    Raises DataError where a raw file cannot be read any more.
+    Raises DataError where a raw file cannot be read.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset

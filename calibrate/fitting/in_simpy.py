@@ -1,8 +1,8 @@
 """A calibrated device in a SimPy simulation of your own.
 
-All present share the device (processor sharing), which works at the total rate X(n) while n are present. Each request
-has a service time of its own; what everyone present has got since the start grows at X(n) / n, and a request is served
-when that has grown by its service time.
+All requests share the device (processor sharing), which works at the total rate X(n) while n are present. Each request
+has a service time of its own; the service that each has received grows at X(n) / n, and a request is done when it has
+received its service time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DeviceRequest(Event):
         self.target = target
 
     def cancel(self) -> None:
-        """Take the request back, if it is not served yet."""
+        """Cancel the request, if it is not served yet."""
         self.device.withdraw(self)
 
     def __enter__(self) -> DeviceRequest:
@@ -89,7 +89,7 @@ class DeviceInSimPy:
         return self._present
 
     def request(self) -> DeviceRequest:
-        """A request that begins now. Raises ValueError where more are present than the device is known for."""
+        """A request that begins now. Raises ValueError where more are present than the fit covers."""
         most = self.station.most
         if most is not None and self._present >= most:
             raise InvalidParameterError(
@@ -106,7 +106,7 @@ class DeviceInSimPy:
         return made
 
     def withdraw(self, request: DeviceRequest) -> None:
-        """Forget a request that is still present; it never happens then."""
+        """Remove a request that is still present; its event never happens."""
         place = next((i for i, (_, _, each) in enumerate(self._queue) if each is request), None)
         if place is None:
             return
@@ -125,7 +125,7 @@ class DeviceInSimPy:
         return self._times.pop()
 
     def _pace(self) -> float:
-        """What each of those present gets in a unit of time."""
+        """Service that each present request receives per unit of time."""
         return self.speeds[min(self._present, len(self.speeds)) - 1] / self._present
 
     def _advance(self) -> None:
@@ -135,10 +135,10 @@ class DeviceInSimPy:
         self._clock = now
 
     def _schedule(self) -> None:
-        """Plan the next to be served; what was planned before no longer counts."""
+        """Schedule the next completion, which replaces the previous schedule."""
         self._plan += 1
         if not self._queue:
-            self._given = 0.0  # an idle device: no rounding adds up
+            self._given = 0.0  # reset while idle, so that rounding errors do not accumulate
             return
         plan = self._plan
         left = max(self._queue[0][0] - self._given, 0.0) / self._pace()

@@ -11,7 +11,7 @@ There is no single knee; each definition answers another question. These are pri
              power X / R (Kleinrock, ICC 1979), where a line through the origin touches the curve. Power is flat
              there, so that what the model misses moves it far: its interval holds all loads that are as good
 
-``N90``      the first load with 90 % of the peak: where throughput is had. Of X = [(N/N*)^-p + 1]^(-1/p) Xmax it is
+``N90``      the first load with 90 % of the peak. For X = [(N/N*)^-p + 1]^(-1/p) Xmax it is
              N* (0.9^-p - 1)^(-1/p): it moves with the sharpness p, so that its interval is wider than that of N*
 """
 
@@ -45,16 +45,16 @@ USUAL = 0.9
 MEASURED = "N* = R1 Xpeak, both measured"
 
 SHEET = "data sheet"
-"""Where a fit's details keep the figures of a data sheet."""
+"""The key in a fit's details of a data sheet's figures."""
 
 STEPS = 240
 REACH = 64.0
-"""How far beyond the knee, or the deepest point, the curve is followed."""
+"""The curve is computed up to this multiple of the knee, or of the deepest point."""
 
 PEAKS = ("Xmax", "B")
 
 FEW = 64
-"""Devices that stand for the table of a model whose curve is a loop and no formula."""
+"""Number of representative devices of a model whose curve is computed by a loop, not a formula."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Knee:
     """A knee with its interval: ``load`` is the estimate, ``low`` and ``high`` the ends of its interval.
 
     ``throughput_per_s`` and ``response_time_s`` are the predicted ones at that load. ``load`` is None where the knee
-    lies outside what this device can be driven to; ``note`` then says so. ``identified`` is False where the points
-    leave the knee open by more than a factor of two, ``sharp`` where the bend is so soft that it is no knee.
+    is beyond any possible load; ``note`` then says so. ``identified`` is False where its interval spans more than a
+    factor of two, ``sharp`` where the bend is too soft to be a knee.
 
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -95,7 +95,7 @@ class Knee:
 
 
 def knee_of(fit: Calibration) -> Knee:
-    """The knee of ``fit``: N* of closed loads, else that of its model."""
+    """The knee of ``fit``: N* for closed loads, else by the definition of its model."""
     model = fit.curve_model
     return _closed(fit, model) if isinstance(model, ClosedModel) else _tangent(fit)
 
@@ -104,7 +104,7 @@ def measured_crossing(loads: Array, throughput: Array, response: Array, noise: A
     """R1 Xpeak of points (m,), ascending in load; None where depth 1 or the peak was not measured.
 
     ``noise`` (m,) are the relative standard errors of the throughputs: the highest of several noisy points is too high,
-    so the peak is the mean of those that ``at_peak`` says.
+    so the peak is the mean of the points of ``at_peak``.
 
     >>> measured_crossing(np.array([1.0, 8, 64]), np.array([10e3, 60e3, 80e3]), np.array([1e-4, 1.3e-4, 8e-4]))
     8.0
@@ -120,7 +120,7 @@ def measured_crossing(loads: Array, throughput: Array, response: Array, noise: A
 
 
 def at_peak(loads: Array, throughput: Array, lone_s: float, noise: Array | float) -> Mask:
-    """The highest throughput, and those far beyond the knee that are below it by no more than noise explains, (m,)."""
+    """True (m,) at the highest throughput, and at those far beyond the knee that equal it within noise."""
     top = int(throughput.argmax())
     errors = np.broadcast_to(noise, throughput.shape)
     near = np.log(throughput[top] / throughput) <= NEAR * np.hypot(errors, errors[top]) + TIE
@@ -163,14 +163,14 @@ def _closed(fit: Calibration, model: ClosedModel) -> Knee:
 
 
 def _lacking(fit: Calibration) -> str:
-    """Why the knee is not straight from measurements."""
+    """Why the knee does not follow from measurements alone."""
     if not fit.used:
         return ""
     return f": {fit.load_type.at(1)} was not measured" if min(fit.used) != 1 else ": the peak was not measured"
 
 
 def _around(fit: Calibration, crossing: float) -> tuple[float, float]:
-    """The interval around a measured N*: both measurements repeat only so well."""
+    """The interval around a measured N*, from the noise of both measurements."""
     noise = np.maximum(np.array(fit.used_noise), TIE)
     here = at_peak(np.array(fit.used), np.array(fit.used_throughput_per_s), fit.used_response_s[0], noise)
     squares = noise[0] ** 2 + 1 / float((noise[here] ** -2.0).sum())
@@ -216,13 +216,13 @@ def _tangent(fit: Calibration) -> Knee:
 
 
 def _flatness(fit: Calibration) -> float:
-    """The relative standard deviation of the load of maximal power X / R by what the model misses.
+    """The relative standard deviation of the load of maximal power X / R due to the misfit.
 
-    Where power is within the typical misfit of its highest, no curve of this kind says which load is the best: such
-    loads are taken as 90 % of what may be.
+    All loads whose power is within the typical misfit of the maximum are equally good: they are taken as a 90 %
+    interval.
     """
     model, row = fit.curve_model, fit.table.most_probable[None, :]
-    if model.process.own >= 1 or not fit.used:  # misses of a single load move no bend
+    if model.process.own >= 1 or not fit.used:  # a misfit of single loads does not move the bend
         return 0.0
     loads = _followed(fit, _peak(model, row), None)
     throughput, response = (one[0] for one in model.curve(row, loads))
@@ -232,7 +232,7 @@ def _flatness(fit: Calibration) -> float:
 
 
 def _beyond(fit: Calibration, load: float, end: str, more: str) -> str:
-    """A remark on a knee beyond every load calibrated on; empty for others."""
+    """A remark on a knee beyond all calibration loads; empty for others."""
     if not fit.used or load <= max(fit.used):
         return ""
     last = fit.load_type.text(max(fit.used))
@@ -241,9 +241,9 @@ def _beyond(fit: Calibration, load: float, end: str, more: str) -> str:
 
 @dataclass(frozen=True)
 class CurvePaths:
-    """Curves from light load to heavy: ``load`` (m,), throughput and response (w, m), the peak (w,).
+    """Curves from light to heavy load: ``load`` (m,), throughput and response (w, m), the peak (w,).
 
-    A place on them lies between two steps as a rule: NaN before the beginning, infinity beyond the end.
+    A position on them is a fractional index: NaN before the beginning, infinity beyond the end.
     """
 
     load: Array
@@ -254,7 +254,7 @@ class CurvePaths:
 
 
 def paths(fit: Calibration, knee: float | None) -> CurvePaths:
-    """The curves of devices that stand for the fit, far enough beyond the load of its ``knee``."""
+    """Curves of representative devices of the fit, far beyond the load of its ``knee``."""
     model = fit.curve_model
     values, _ = fit.table.spread(SPREAD if _is_formula(model) else FEW)
     peak = _peak(model, values)
@@ -279,7 +279,7 @@ def _peak(model: CurveModel, values: Array) -> Array | None:
 def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array:
     """Loads from light to heavy: depths and rates rise, delays fall."""
     used = max(fit.used) if fit.used else 1.0
-    if fit.load_type.is_throughput:  # the load is what gets through
+    if fit.load_type.is_throughput:  # the load is the throughput
         top = float(np.median(peak)) if peak is not None else 2 * used
         return np.linspace(0.002, 0.999, STEPS) * top
     if fit.load_type.is_delay:
@@ -290,7 +290,7 @@ def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array
 
 
 def first_reaching(ratio: Array) -> Array:
-    """The place (w,) where each row first reaches 1, log-linear between steps; NaN before, infinity beyond."""
+    """The fractional index (w,) at which each row first reaches 1, log-linear; NaN before, infinity beyond."""
     reached = ratio >= 1
     at = reached.argmax(axis=1)
     rows, before = np.arange(len(ratio)), np.maximum(at - 1, 0)
@@ -301,7 +301,7 @@ def first_reaching(ratio: Array) -> Array:
 
 
 def load_at(load: Array, index: Array) -> Array:
-    """The loads (w,) at places along ``load`` (m,); 0 before its beginning, infinity beyond its end."""
+    """The loads (w,) at fractional indices of ``load`` (m,); 0 before its beginning, infinity beyond its end."""
     inside = np.isfinite(index)
     positive = load > 0
     logs = np.log(np.where(positive, load, load[positive].min()))
@@ -310,26 +310,26 @@ def load_at(load: Array, index: Array) -> Array:
 
 
 def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
-    """The quantiles of loads of which some may be 0 or infinite; None for an end that is."""
+    """The ends of the interval of loads at ``level``; None for an end that is 0 or infinite."""
     tails = [50 * (1 - level), 50 * (1 + level)]
     low, high = (float(v) for v in np.percentile(loads, tails, method="nearest"))
     return (low if 0 < low < np.inf else None), (high if 0 < high < np.inf else None)
 
 
 def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
-    """The load that gives 90 % of the peak of ``fit``: the median over the devices' curves, and its interval.
+    """The load at 90 % of the peak of ``fit``: the median over the devices' curves, and its interval.
 
-    Its load is None where there is none.
+    ``load`` is None where no load reaches it.
     """
     definition = f"{100 * USUAL:g} % of the peak throughput"
     places = first_reaching(path.throughput / (USUAL * path.peak[:, None]))
-    if path.is_closed:  # a lone request is the least there is
+    if path.is_closed:  # the least load is one request
         places = np.where(np.isnan(places), 0.0, places)
     loads = load_at(path.load, places)
     load = float(np.percentile(loads, 50, method="nearest"))
     low, high = ends_of(loads, fit.level)
     note = ""
-    if fit.load_type.is_delay:  # the throughput is what counts: a delay of 0 is no knee of its own
+    if fit.load_type.is_delay:  # the knee is a throughput: a delay of 0 is not a knee
         note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
     elif not np.isfinite(load):
         note = f"beyond {fit.load_type.estimated_text(path.load[-1])}"
@@ -337,7 +337,7 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
     throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
     if path.is_closed:
-        response = load / throughput  # N = X R: the medians of the two over devices do not obey it
+        response = load / throughput  # by N = X R, which medians of X and R over devices do not obey
     if fit.used and not fit.load_type.is_delay and load > max(fit.used):
         note = note or f"beyond the heaviest load calibrated on ({fit.load_type.text(max(fit.used))})"
     if low is not None and high is not None:
@@ -348,7 +348,7 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
 
 
 def _along(values: Array, index: Array) -> Array:
-    """Values (w, m) along the path at the places (w,) where there is one."""
+    """Values (w, m) at the fractional indices (w,), where they exist."""
     inside = np.isfinite(index)
     place, rows = index[inside], values[inside]
     before = np.clip(place.astype(int), 0, values.shape[1] - 2)

@@ -25,7 +25,7 @@ BEYOND = 1.001
 """Relative tolerance above the highest bandwidth."""
 
 SHOWN = 5
-"""Loads in a short text."""
+"""The most loads in a short text."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +126,7 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
     _check_reach(fit, loads)
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    if fit.load_type.is_throughput:  # what arrives leaves, but for a peak below it
+    if fit.load_type.is_throughput:  # throughput equals arrivals, up to the peak
         x, x_low, x_high = _given(fit, loads, shares)
     else:
         x, x_low, x_high = _throughputs(fit, loads, shares)
@@ -139,7 +139,7 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
 
 
 def _check_reach(fit: Calibration, loads: Array) -> None:
-    """DataError for a bandwidth beyond the highest: where the wall lies is unknown, and errors are 70 % and more."""
+    """Raise DataError for a bandwidth above the highest measured: the peak is unknown, and errors are 70 % and more."""
     if not fit.load_type.is_bandwidth or not fit.used:
         return
     highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
@@ -152,7 +152,7 @@ def _check_reach(fit: Calibration, loads: Array) -> None:
 
 
 def _throughputs(fit: Calibration, loads: Array, shares: tuple[float, ...]) -> Array:
-    """Quantiles (k, m) of the throughput; of services beyond the deepest load and the knee with their hazard."""
+    """Quantiles (k, m) of the throughput; for services beyond the deepest load and the knee with their collapse."""
     known = fit.measurements(loads)
     found = known.quantiles(shares)
     if fit.collapse is not None:
@@ -185,7 +185,7 @@ def _given(fit: Calibration, loads: Array, shares: Sequence[float]) -> Array:
 
 
 def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
-    """A word on depths where throughput may decline, and nothing was measured."""
+    """Notes on unmeasured depths where throughput may decline."""
     load = fit.load_type
     is_service = load.is_counted and bool(fit.used)
     covered = max(fit.used) if is_service else max((*fit.used, DECLINE_FROM - 1))

@@ -1,7 +1,7 @@
-"""A calibrated device at work, simulated with a fixed seed.
+"""Simulates the queue of a calibrated device with a fixed seed.
 
 In the loop of ``fit.queue(n)`` all n requests are always at the station, which gives each an nth of the rate X(n). Each
-then renews by itself: its responses are draws of the law of service, with the mean n / X(n), and numpy makes them at
+is then a renewal process: its responses are draws of the law of service, with the mean n / X(n), which numpy draws at
 once. The structures of :mod:`calibrate.tails` have several stations and run on the compiled engine.
 """
 
@@ -40,9 +40,9 @@ class SimulatedQueue:
 
 
 def simulated_queue(fit: Calibration, loads: Sequence[float] | Array, seed: int = 0) -> SimulatedQueue:
-    """The queue of ``fit`` at those of ``loads`` that are whole, 1 or more; there may be none.
+    """The simulated queue of ``fit`` at the whole numbers from 1 on among ``loads``; there may be none.
 
-    They may lie beyond what its station covers: where something was measured, the two can be compared.
+    They may lie beyond the loads that its station covers, to compare with measurements there.
 
     >>> from calibrate import from_datasheet
     >>> found = simulated_queue(from_datasheet(idle_latency=80e-6, peak_iops=600e3), [1, 16, 16.5])

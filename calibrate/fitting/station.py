@@ -2,11 +2,11 @@
 
 A flow-equivalent server works at the total rate X(n) while n requests are present (Chandy, Herzog and Woo 1975, IBM
 Journal of Research and Development 19). In a closed network it reproduces the fitted curve at every load, and under
-processor sharing for any law of service (Kelly 1979, section 3.3). The law is that of the requests that were alone, at
-depth 1, where their histogram is known, else exponential.
+processor sharing for any law of service (Kelly 1979, section 3.3). The law is that of lone requests, at depth 1, where
+their histogram is known, else exponential.
 
-Depths, clients and threads are n itself; of a memory n is X R. An open sweep is M/G/c already: whole c, S and the
-variability of its most probable number of servers.
+Depths, clients and threads are n itself; for a memory n is X R. An open sweep is already M/G/c, with the most probable
+whole number of servers c, and the S and variability that belong to it.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ COVERED = 4
 """A station covers up to this many times the deepest load that was measured; a data sheet's, this many times its N*."""
 MOST = 1 << 16
 EVERY, PER_OCTAVE = 32, 8
-"""X(n) is predicted at every n up to the first, then at this many an octave; between, log X is a cubic of log n."""
+"""X(n) is predicted at every n up to the first number, then at the second per octave, with log-cubic interpolation."""
 LEAST_SCV = 1e-3
 
 SHEET_NOISE = 0.1
-"""The relative error of points that a data sheet's curve stands for."""
+"""The relative error of points on a data sheet's curve."""
 
 LIMIT = 1.1
-"""A host or a link that serves less than this times what the device does is the bottleneck."""
+"""A host or a link with a peak below this multiple of the device's is the bottleneck."""
 
 SHORT = 1e-3
 """A delay below this share of the service is left out."""
 
 KNOTS = 48
-"""Loads at which drawn curves are computed."""
+"""Number of loads at which drawn curves are computed."""
 
 
 C = TypeVar("C", bound=Calibration)
@@ -57,7 +57,7 @@ C = TypeVar("C", bound=Calibration)
 
 @dataclass(frozen=True, repr=False)
 class DeviceStation(Station):
-    """The station of a fit, which it keeps so that its uncertainty can be drawn; ``law`` says where service is from.
+    """The station of a fit, with the fit, so that its uncertainty can be drawn; ``law``: the origin of service times.
 
     >>> from calibrate import from_datasheet
     >>> from_datasheet(idle_latency=80e-6, peak_iops=600e3).station(visits=3.0).visits
@@ -82,7 +82,7 @@ class DeviceStation(Station):
 def station_of(
     fit: Calibration, visits: float = 1.0, extrapolate: bool = False, at: int | None = None
 ) -> DeviceStation:
-    """``fit.station``; ``at`` is a number of requests at which the curve must be met exactly."""
+    """``fit.station``; ``at`` is a number of requests at which X(n) is exact, not interpolated."""
     name = fit.series or "device"
     if isinstance(fit.curve_model, OpenModel):
         return _open_station(fit, fit.curve_model, visits, name)
@@ -135,7 +135,7 @@ def _throughput(fit: Calibration, top: int, at: int | None) -> Array:
 
 
 def _between(loads: Array, throughput: Array, top: int) -> Array:
-    """X (top,) at every whole number, from some: log X over log n, without over- or undershoot."""
+    """X (top,) at every whole number, interpolated monotonically in log X against log n."""
     every = np.arange(1.0, top + 1)
     if len(loads) < 2:
         return np.full(top, throughput[0])
@@ -148,7 +148,7 @@ def _between(loads: Array, throughput: Array, top: int) -> Array:
 
 
 def _in_flight(fit: Calibration, top: int) -> Array:
-    """X (top,) of a memory with 1, 2, ... accesses in flight, n = X R: in proportion below what was seen, then flat."""
+    """X (top,) of a memory with 1, 2, ... accesses in flight, n = X R: proportional below measured ones, flat above."""
     curve = predict(fit, _delays(fit))
     n, x = curve.throughput_per_s * curve.response_time_s, curve.throughput_per_s
     order = np.argsort(n)
@@ -158,13 +158,13 @@ def _in_flight(fit: Calibration, top: int) -> Array:
 
 
 def _delays(fit: Calibration) -> Array:
-    """Loads of a memory from its lightest to its heaviest."""
+    """Delays of a memory from the lightest load to the heaviest."""
     low, high = (min(fit.used), max(fit.used)) if fit.used else (0.0, 1e4)
     return np.linspace(low, high, 64) if fit.load_type.is_bandwidth else grid(low, high, 64)
 
 
 def law_of(fit: Calibration, mean: float) -> tuple[Distribution, str]:
-    """The law of service with this mean, and where it is from."""
+    """The law of service with this mean, and its origin in words."""
     if fit.law is None:
         return Exponential(mean), "exponential service (no histogram of depth 1)"
     law = law_from_dict(fit.law)
@@ -172,7 +172,7 @@ def law_of(fit: Calibration, mean: float) -> tuple[Distribution, str]:
 
 
 def _open_station(fit: Calibration, model: OpenModel, visits: float, name: str) -> DeviceStation:
-    """M/G/c with the most probable whole number of servers, and the medians that belong to it."""
+    """M/G/c with the most probable whole number of servers, and the medians given that number."""
     given = model.given(fit.table.values)
     counts = np.maximum(np.rint(given["c"]), 1.0)
     each = {float(c): float(fit.table.weight[counts == c].sum()) for c in np.unique(counts)}
@@ -195,12 +195,11 @@ def _open_station(fit: Calibration, model: OpenModel, visits: float, name: str) 
 
 
 def structure_queue(fit: Calibration, n: int) -> Network:
-    """``n`` requests on the delay and the servers behind the curve; DataError where the points leave them open.
+    """``n`` requests on the delay and the servers behind the curve; DataError where the points do not determine them.
 
-    Means determine c servers of mean service S and a delay Z. Of Z the host and the link are stations of their own
-    where they were measured: the host by fio's processor time of a request and its number of jobs, the link by the
-    bandwidth that two block sizes both reach. What was not measured stays within Z, and the device says what would
-    measure it.
+    Means determine c servers of mean service S and a delay Z. The host and the link are separate parts of Z where they
+    were measured: the host by fio's processor time of a request and its number of jobs, the link by the bandwidth that
+    two block sizes both reach. Unmeasured parts stay within Z, and a remark says what would measure them.
     """
     points = points_again(fit)
     known = servers_and_think(points, fit.level)
@@ -229,9 +228,9 @@ def structure_queue(fit: Calibration, n: int) -> Network:
 
 
 def _way(points: Points, peak: float, name: str) -> tuple[dict[str, Station], str]:
-    """Host and link as far as they were measured, and what would tell the others; ``peak`` is the device's.
+    """Host and link where they were measured, and how to measure the others; ``peak`` is the device's.
 
-    Raises DataError where one of them is the bottleneck, so that the curve is its own and not the device's.
+    Raises DataError where one of them is the bottleneck, so that the curve is not the device's.
     """
     found, unknown = dict[str, Station](), list[str]()
     if points.host_cpu_s is not None and points.jobs is not None and np.ptp(points.jobs) == 0:
@@ -254,9 +253,9 @@ def _way(points: Points, peak: float, name: str) -> tuple[dict[str, Station], st
 
 
 def points_again(fit: Calibration) -> Points:
-    """The points of a fit: those that its file holds, or some on the curve of a data sheet.
+    """The calibration points of a fit, or points on the curve of a data sheet.
 
-    Raises DataError for a fit of no closed sweep.
+    Raises DataError for a fit that is not of a closed sweep.
     """
     if not fit.load_type.is_closed:
         raise DataError(
@@ -288,11 +287,10 @@ def points_again(fit: Calibration) -> Points:
 
 
 def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
-    """``fit.draws``: fits of one row each, those of the table of weights by which a system is solved, in random order.
+    """``fit.draws``: fits of one row each, from the representative rows of the table of weights, in random order.
 
-    Each is one device of one run: what a single measurement misses, and what moves between runs, is drawn for it, so
-    that a measured N* is as uncertain over the draws as in the fit. Of a service each has a load of its own from which
-    its throughput falls.
+    Each is one device in one run: the misfit, and the variation between runs, are drawn for it, so that a measured N*
+    is as uncertain over the draws as in the fit. For a service each also has a load from which its throughput falls.
     """
     if isinstance(count, bool) or count != int(count) or count < 1:
         raise InvalidParameterError("k", f"must be a whole number of draws, 1 or more, not {count!r}", value=count)
@@ -331,7 +329,7 @@ def _one_row(table: Weights, values: Array) -> Weights:
 
 
 def _collapses(fit: Calibration, count: int, seed: int | list[int]) -> list[tuple[float, float] | None]:
-    """The load from which throughput falls, and its power, of each device drawn; None where there is no such hazard."""
+    """(load from which throughput falls, power of the fall) of each drawn device; None for devices without collapse."""
     origin = collapses_beyond(fit)
     if origin is None:
         return [None] * count
@@ -343,8 +341,8 @@ def _collapses(fit: Calibration, count: int, seed: int | list[int]) -> list[tupl
 def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[int] = 0) -> tuple[Array, Array]:
     """X (count, top) at 1, 2, ... requests of drawn devices, and the peak (count,) of each.
 
-    The devices are those of ``Calibration.drawn`` in an order of their own for each seed, times what moves between
-    runs; a service collapses. Beyond what the station covers the last value holds.
+    The devices are those of ``Calibration.drawn`` in an order that depends on the seed, times the variation between
+    runs; a service may collapse. Beyond the covered loads the last value holds.
     """
     covered = min(top, reach(fit))
     loads = np.unique(np.rint(np.geomspace(1, covered, KNOTS)))

@@ -1,9 +1,9 @@
 """Many parameters: linearised at the most probable ones, for each size of the misfit.
 
-For a given misfit size s the logarithms of the parameters are nearly normal around the most probable ones: there the
-model is a straight line in them, so that parameters and misfit integrate out exactly (Laplace's method; MacKay,
+For a given misfit size s the logarithms of the parameters are nearly normal around the most probable ones, where the
+model is linear in them, so that parameters and misfit integrate out exactly (Laplace's method; MacKay,
 Information Theory, Inference, and Learning Algorithms, 2003, chapter 27). The sizes are tried from the largest down,
-each descent begun where the one before ended, and weighted by the evidence they leave.
+each descent starts where the previous one ended, and each size is weighted by its evidence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STEPS, CLOSE = 60, 1e-3
 """A descent ends after this many steps, or where the next one is shorter than this in posterior standard deviations."""
 
 SCALES = 2.0 ** np.array([2, 1, 0, -1, -2, -4, -7, -11])
-"""Of every Gauss-Newton step this many multiples are tried, and the best one is taken."""
+"""Multiples of each Gauss-Newton step that are tried; the best one is used."""
 
 SHIFT = 1e-5
 """The step of a numerical derivative, in logarithms."""
@@ -47,7 +47,7 @@ def linearised(
     rows: list[Array] = []
     evidence, spread = [], []
     for size in sizes:
-        if len(rows) > 1:  # the most probable parameters move evenly along the sizes
+        if len(rows) > 1:  # extrapolate: the most probable parameters change steadily with the size
             theta = np.clip(2 * rows[-1] - rows[-2], prior.low, prior.high)
         covariance = size**2 * correlation + np.diag(observed.noise**2)
         theta, factor, log_evidence = _descend(theta, prior, predict_log, observed.log, covariance)

@@ -2,9 +2,9 @@
 
 The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some parameters are fixed (a point mass)
 and the others are log-normal. In every stratum the nodes are evenly spread normal deviates. The first set covers the
-prior. Then the sizes of the misfit are taken from the largest down, as the weight of a smaller one lies within that
-of a larger one. Where too few nodes carry the weight of a size, another set covers a normal distribution twice as
-wide as that weight or, where that is too narrow to be seen yet, as a power of the likelihood that enough nodes share.
+prior. Then the sizes of the misfit are processed from the largest down, as the posterior of a smaller one lies within
+that of a larger one. Where too few nodes carry the weight of a size, another set covers a normal distribution twice as
+wide as that weight or, where that is still too narrow, as the weight by a power of the likelihood.
 All nodes are weighted against all sets together (multiple importance sampling; Veach and Guibas 1995). For each node
 and each size, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
 """
@@ -21,26 +21,26 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Ob
 from calibrate.inference.weights import Weights, normal_nodes
 
 NODES = {0: 1, 1: 256, 2: 512, 3: 512}
-"""How many nodes a set of this many free parameters has; more parameters have as many as three."""
+"""Number of free parameters -> number of nodes of a set; above three as for three."""
 
 WIDER = 2.0
-"""A refined set is this many times as wide as the weight."""
+"""The width of a refined set over that of the weight."""
 
 ROUNDS = 5
-"""For one size of the misfit, at most this many sets are made."""
+"""The most sets for one size of the misfit."""
 
 BISECTIONS = 10
-"""Steps in which the power of a likelihood is found, from e^-20 to 1."""
+"""Bisections to find the power of a likelihood, from e^-20 to 1."""
 
 ENOUGH, LEAST_ENOUGH = 40.0, 0.1
-"""Enough nodes: worth this many equally weighted ones. Those of one size may be worth less, in proportion to their part
-of the whole weight, but no less than this share."""
+"""The least effective number of nodes. For one size it may be smaller, in proportion to the size's part of the whole
+weight, but not below this share."""
 
 IMPROBABLE = 1e-5
-"""Below a size that is this many times less probable than a larger one, sizes are not refined for."""
+"""Sizes below one that is less probable than a larger one by this factor are not refined."""
 
 NARROWEST = 1e-7
-"""In standard deviations of the prior: no refined set is narrower."""
+"""The least width of a refined set, in standard deviations of the prior."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _stratum(
     values = values_at(z)
     log_like, centres = likelihood(values)
     log_prior = prior.log_density(z)
-    density, log_weight = log_prior, np.zeros(count)  # of all sets together, and the prior over that
+    density, log_weight = log_prior, np.zeros(count)  # density of all sets together, and log of the prior over it
     share, worth = _shares(log_like)
     for size in range(log_like.shape[1]):
         for _ in range(ROUNDS):
@@ -162,17 +162,17 @@ class _Set:
     factor: Array
 
     def nodes(self, count: int, after: int) -> Array:
-        """Nodes (count, f), evenly spread, and not where ``after`` others of the sequence lie."""
+        """Evenly spread nodes (count, f), those after the first ``after`` of the sequence."""
         return np.asarray(self.middle + normal_nodes(count, len(self.middle), after) @ self.factor.T)
 
     def log_density(self, z: Array) -> Array:
-        """At z (n, f), up to the constant that all normal distributions share."""
+        """The log density at z (n, f), up to the constant common to all normal distributions."""
         apart = (z - self.middle) @ self._to_unit
         return np.asarray(self._log_height - 0.5 * np.einsum("nf,nf->n", apart, apart))
 
     @cached_property
     def _to_unit(self) -> Array:
-        """What makes the distribution one of independent deviates, (f, f)."""
+        """The matrix (f, f) that maps the distribution to independent standard deviates."""
         return np.asarray(np.linalg.inv(self.factor).T)
 
     @cached_property
@@ -181,7 +181,7 @@ class _Set:
 
 
 def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
-    """A set around the weight of nodes z (n, f), or around that by the power of the likelihood that enough share."""
+    """A set around the weight of nodes z (n, f), or around that by a power of the likelihood with enough nodes."""
     low, high = np.exp(-20.0), 1.0
     weight = None
     for _ in range(BISECTIONS):
@@ -208,7 +208,7 @@ def _from_logs(log_weight: Array) -> Array:
 
 
 def _shares(log_weight: Array) -> tuple[Array, Array]:
-    """Of logarithms of weights (n, k): each column's share of the whole, and how many equal weights it is worth (k,).
+    """From logarithms of weights (n, k): each column's share of the whole, and its effective number of nodes (k,).
 
     The second is Kish's effective sample size (Survey Sampling, 1965).
     """
@@ -222,9 +222,9 @@ def _shares(log_weight: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """How probable the observations are, for every curve and every size of the misfit, with the scale integrated out.
+    """The evidence of every curve and every size of the misfit, with the scale integrated out.
 
-    ``basis`` (k, k) makes the misses independent, of variances size^2 + ``extra`` (k,), whatever the size is.
+    ``basis`` (k, k) makes the residuals independent, of variances size^2 + ``extra`` (k,), for every size.
     """
 
     observed_log: Array
@@ -244,24 +244,24 @@ class _Evidence:
 
     @cached_property
     def _precision(self) -> Array:
-        """(sizes, k): one over the variances of the independent misses."""
+        """(sizes, k): one over the variances of the independent residuals."""
         return np.asarray(1 / (self.sizes[:, None] ** 2 + self.extra))
 
     @cached_property
     def _unit(self) -> Array:
-        """(k,): what a scale of e adds to the independent misses."""
+        """(k,): the change of the independent residuals by a scale of e."""
         return np.asarray(self.basis.sum(axis=1))
 
     @cached_property
     def _scale_precision(self) -> Array:
-        """(sizes,): how well the points and the scale's prior fix its logarithm; 0 without one."""
+        """(sizes,): precision of the log scale from the points and its prior; 0 without a scale."""
         if self.scale is None:
             return np.zeros(len(self.sizes))
         return np.asarray(self._precision @ self._unit**2 + self.scale.sd**-2.0)
 
     @cached_property
     def _log_height(self) -> Array:
-        """(sizes,): the log evidence of a curve that misses nothing, but for the scale."""
+        """(sizes,): the log evidence of a curve without residuals, except for the scale."""
         return np.asarray(0.5 * np.log(self._precision).sum(axis=1) + self.log_prior)
 
     def of_curves(self, log_curves: Array) -> tuple[Array, Array]:
@@ -277,7 +277,7 @@ class _Evidence:
         return self._log_height - 0.5 * squares - 0.5 * np.log(total), centre
 
     def table(self, nodes: _Nodes, names: Sequence[str]) -> Weights:
-        """A row for each node and size that counts; its direction is that of the scale."""
+        """A row for each node and size that is not negligible; its direction is that of the scale."""
         log_weight = nodes.log_like + nodes.log_weight[:, None]
         k = log_weight.shape[1]
         rows = np.flatnonzero(log_weight.ravel() > log_weight.max() - REACH)

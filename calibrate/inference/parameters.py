@@ -1,16 +1,16 @@
-"""What is assumed before any point: the parameters of a model, and what no curve of the model draws.
+"""Priors: the parameters of a model, and the misfit that no curve of the model explains.
 
 All parameters are positive and are handled as logarithms. A prior is log-normal: a median, and the standard deviation
 of the logarithm.
 
 A curve with few parameters does not pass through a device's points, and where it is too low at depth 8 it is mostly too
-low at depth 12 as well. So the logarithm of what is measured is
+low at depth 12 as well. So the logarithm of a measurement is
 
     log y(load) = log f(load; parameters) + d(load) + noise,
 
 with d of mean 0, standard deviation s and correlation ``own`` [a = b] + (1 - own) exp(-|place(a) - place(b)| / length)
 (Kennedy and O'Hagan, Bayesian calibration of computer models, JRSS B 2001). ``own`` is the share of the variance that
-belongs to one measurement alone. s is inferred; ``length`` and ``own`` are given.
+is independent between measurements. s is inferred; ``length`` and ``own`` are given.
 
 >>> process = MisfitProcess(length=1.0, own=0.2)
 >>> process.between(np.array([8.0]), np.array([8.0, 800.0])).round(3).tolist()
@@ -46,7 +46,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Observed:
-    """What was measured at the loads ``used`` (k, ...): logarithms (k,) and relative standard errors ``noise`` (k,)."""
+    """Measurements at the loads ``used`` (k, ...): logarithms (k,) and relative standard errors ``noise`` (k,)."""
 
     used: Array
     log: Array
@@ -55,9 +55,9 @@ class Observed:
 
 @dataclass(frozen=True)
 class MisfitPrior:
-    """Log-normal prior of the misfit's size s: the relative standard deviation of what no curve of the model draws.
+    """Log-normal prior of the misfit's size s: the relative standard deviation of a device around the model's curve.
 
-    It is represented by ``sizes`` of equal probability or, where the points decide, by their weights.
+    It is represented by a few ``sizes`` with their probabilities.
     """
 
     median: float
@@ -69,14 +69,14 @@ class MisfitPrior:
 
 
 SIZE_NODES = np.linspace(2.1, -2.1, 7)
-"""Misfit sizes are tried at this many standard deviations of the prior's logarithm."""
+"""The sizes to try, in standard deviations of the prior's logarithm."""
 
 
 @dataclass(frozen=True)
 class MisfitProcess:
-    """Correlation ``length`` in ln(load + ``pivot``), and the share ``own`` of the variance of one measurement alone.
+    """The misfit's correlation ``length`` in ln(load + ``pivot``), and the independent share ``own`` of its variance.
 
-    A ``pivot`` above zero is for loads that may be zero, such as injected delays; those well below it are alike.
+    A ``pivot`` above zero is for loads that may be zero, such as injected delays; loads well below it hardly differ.
     """
 
     length: float
@@ -84,11 +84,11 @@ class MisfitProcess:
     pivot: float = 0.0
 
     def seen(self, used: Array) -> MisfitProcess:
-        """The same process, given the loads calibrated on: some kinds measure nearness by these."""
+        """The process given the calibration loads, from which some kinds compute distances."""
         return self
 
     def place(self, loads: Array) -> Array:
-        """Where a load stands, (m,) or (m, dimensions): differences are distances."""
+        """Coordinates of loads, (m,) or (m, dimensions), whose differences are distances."""
         return np.asarray(np.log(loads + self.pivot))
 
     def between(self, some: Array, others: Array) -> Array:
@@ -104,9 +104,9 @@ class MisfitProcess:
 
 @dataclass(frozen=True)
 class Carried:
-    """What misses at the calibrated loads say of d at new measurements, for each of s misfit sizes.
+    """The conditional distribution of d at new measurements given the residuals, for each of s misfit sizes.
 
-    ``gain`` (s, m, k) times the misses (k,) is the mean of d at m new loads; ``covariance`` (s, m, m) is what is left.
+    ``gain`` (s, m, k) times the residuals (k,) is the mean of d at m new loads; ``covariance`` (s, m, m) is its own.
     """
 
     gain: Array
@@ -133,15 +133,15 @@ def carried(process: MisfitProcess, used: Array, noise: Array, sizes: Array, loa
 LEVEL = 0.9
 
 ROUGH = 2.0
-"""An interval whose ends differ by more than this factor is rough."""
+"""A number is rough where the ends of its interval differ by more than this factor."""
 
 ASSUMED = 0.6
-"""A quantity whose logarithm is wider than this share of its prior's width comes mostly from the prior."""
+"""A quantity comes mostly from the prior where its log width is more than this share of the prior's."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A parameter [low estimate high]; ``identified`` is False where the points cannot pin it (``note``: why)."""
+    """A parameter [low estimate high]; ``identified`` is False where the points do not determine it (``note``: why)."""
 
     estimate: float | None
     low: float | None
@@ -189,16 +189,16 @@ def quantity(value: float | None, unit: str) -> str:
 def reaching(low: float, high: float, least: float, level: float) -> float:
     """The lower end of an interval, or ``least`` where the distribution piles up at that bound.
 
-    An interval between two quantiles never holds the bound itself, though a device of one server is there (N* = c = 1).
-    Where the lower quantile is no further from the bound than that of a uniform density would be, the density does not
-    fall towards the bound, and nothing speaks against the bound.
+    An interval between two quantiles never includes the bound itself, although a device of one server is at it
+    (N* = c = 1). Where the lower quantile is no further from the bound than that of a uniform density would be, the
+    density does not fall towards the bound, and the bound is included.
     """
     tail = (1 - level) / 2
     return least if low - least <= tail / (1 - tail) * (high - least) else low
 
 
 def widened(low: float, estimate: float, high: float, share: float, level: float) -> tuple[float, float]:
-    """The ends of an interval at ``level`` where the figure moves by another ``share`` (a relative standard deviation).
+    """The ends of an interval at ``level``, widened by a further relative standard deviation ``share``.
 
     >>> [round(end, 3) for end in widened(1.0, 1.0, 1.0, 0.1, 0.9)]
     [0.848, 1.179]

@@ -1,8 +1,8 @@
-"""A posterior as a table of weights: each row a possible device, and how probable it is.
+"""A posterior as a table of weights: each row is a possible device with its probability.
 
-What enters a model linearly has been integrated out: around its ``values`` a row is a normal distribution in the
-logarithms, along its ``directions``. A positive quantity of the parameters is taken as log-normal there, its slope
-measured one standard deviation to either side, and over the rows it is a mixture.
+Parameters that enter linearly are integrated out: around its ``values`` a row is a normal distribution in the
+logarithms, along its ``directions``. A positive quantity is log-normal in each row, with a slope measured one standard
+deviation to either side, and a mixture of log-normals over the rows.
 
 >>> table = Weights(np.array([[1.0], [4.0]]), np.zeros(2), np.array([0.5, 0.5]), np.zeros((2, 1, 0)))
 >>> table.quantiles(lambda values: values[:, 0], (0.1, 0.9)).round(2).tolist()
@@ -24,21 +24,21 @@ from numpy.typing import NDArray
 from calibrate.inference.parameters import Array, IntArray, Mask, MisfitProcess, carried
 
 Quantity = Callable[[Array], Array]
-"""Of parameters (n, d) in natural units: a positive quantity of each, (n,) or (n, m)."""
+"""Maps parameters (n, d) in natural units to a positive quantity of each row, (n,) or (n, m)."""
 
 NEGLIGIBLE = 1e-3
-"""The lightest rows are dropped that have together no more than this share of the weight."""
+"""The lightest rows with together at most this share of the weight are dropped."""
 
 ROWS = 2500
-"""Larger tables are thinned to this many rows: band ends move by 0.5 % of the band, and answers come sooner."""
+"""Larger tables are thinned to this many rows: band ends move by 0.5 % of the band, and results are faster."""
 
 LEAST = 1e-300
 
 DIGITS = 9
-"""Decimals of the logarithm of a scale that count where rows are put in order."""
+"""Decimals of the log scale that are used to sort rows."""
 
 SPREAD = 400
-"""How many equally weighted rows stand for a table where a curve is followed along all loads."""
+"""Number of equally weighted rows that represent a table where whole curves are computed."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Weights:
     """n rows: ``values`` (n, d) in natural units, ``misfit`` sizes (n,), ``weight`` (n,), ``directions`` (n, d, r).
 
     A row's parameters are values * exp(directions z) with z (r,) standard normal. ``log_evidence`` is the logarithm of
-    how probable the model makes the points, up to a constant that all models of the same points share. ``scale`` is the
-    column of the parameter that multiplies every measurement, where there is one: any quantity is in proportion to a
-    power of it, and the only direction is along it.
+    the evidence, up to a constant common to all models of the same points. ``scale`` is the column of the parameter
+    that multiplies every measurement, where there is one: any quantity is proportional to a power of it, and the only
+    direction is along it.
     """
 
     values: Array
@@ -62,7 +62,7 @@ class Weights:
     def of(
         cls, values: Array, misfit: Array, log_weight: Array, directions: Array, scale: int | None = None
     ) -> Weights:
-        """From logarithms of weights (n,) up to a constant; rows that do not count are dropped."""
+        """A table from logarithms of weights (n,) up to a constant; negligible rows are dropped."""
         weight = np.exp(log_weight - log_weight.max())
         evidence = float(log_weight.max() + np.log(weight.sum()))
         order = np.argsort(weight, kind="stable")
@@ -74,13 +74,13 @@ class Weights:
         return len(self.weight)
 
     def at(self, rows: Mask) -> Weights:
-        """The rows of a mask (n,), their weights made to add up to 1."""
+        """The rows of a mask (n,), their weights normalised to 1."""
         weight = self.weight[rows] / self.weight[rows].sum()
         values, misfit, directions = self.values[rows], self.misfit[rows], self.directions[rows]
         return replace(self, values=values, misfit=misfit, weight=weight, directions=directions)
 
     def thinned(self) -> Weights:
-        """The same with about ``ROWS`` rows, where it has more."""
+        """The table thinned to about ``ROWS`` rows, where it has more."""
         share = thinned(self.weight, np.lexsort((self.values[:, 0], self.misfit)))
         return replace(self, weight=share).at(share > 0)
 
@@ -90,15 +90,15 @@ class Weights:
         return np.asarray(self.values[int(self.weight.argmax())])
 
     def rows(self, count: int) -> IntArray:
-        """The rows (count,) at even steps of the cumulative weight: devices that stand for the table."""
+        """Indices of rows (count,) at even steps of the cumulative weight: representative devices."""
         places = np.arange(count) / count + 0.5 / count
         return np.minimum(np.searchsorted(np.cumsum(self.weight), places), len(self) - 1)
 
     def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
-        """Equally weighted parameters (count, d) that stand for the table, and their misfit sizes (count,).
+        """Equally weighted parameters (count, d) that represent the table, and their misfit sizes (count,).
 
-        They lie at even steps of the cumulative weight, at even normal deviates along the directions. Scales that only
-        rounding tells apart do not decide the order.
+        They lie at even steps of the cumulative weight, at even normal deviates along the directions. Scales that
+        differ only by rounding do not change the order.
         """
         keys = self.values.copy()
         if self.scale is not None:
@@ -122,7 +122,7 @@ class Weights:
         return middle, slopes
 
     def _scaled(self, quantity: Quantity, scale: int) -> tuple[Array, Array]:
-        """The same, with one evaluation for neighbouring rows that differ in nothing but their scale."""
+        """As ``logs``, with one evaluation for neighbouring rows that differ only in their scale."""
         unit = self.values.copy()
         unit[:, scale] = 1.0
         first = np.append(True, (unit[1:] != unit[:-1]).any(axis=1))
@@ -138,7 +138,7 @@ class Weights:
         return middle, np.sqrt((slopes**2).sum(axis=2))
 
     def quantiles(self, quantity: Quantity, shares: Sequence[float]) -> Array:
-        """Quantiles (k,) of a quantity that is one number a row."""
+        """Quantiles (k,) of a quantity that is one number per row."""
         mean, deviation = self.moments(quantity)
         return _exp(quantiles(mean, deviation, self.weight, shares)[:, 0])
 
@@ -150,10 +150,10 @@ class Weights:
 
 @dataclass(frozen=True)
 class Predictive:
-    """Log measurements that are still to be made at m loads: of each row mean (n, m) and standard deviation (n, m).
+    """The distribution of new log measurements at m loads: mean and standard deviation (n, m) of each row.
 
     ``slopes`` (n, m, r) are those of the means along the rows' directions, ``unexplained`` (m, m) the mean covariance
-    of what no curve of the model draws.
+    of the misfit.
     """
 
     mean: Array
@@ -183,7 +183,7 @@ def predictive(
     observed: Array,
     loads: Array,
 ) -> Predictive:
-    """What ``table`` says of measurements at ``loads`` (m,), given those ``observed`` (k,) at ``used`` (k,).
+    """The distribution of measurements at ``loads`` (m,) by ``table``, given those ``observed`` (k,) at ``used`` (k,).
 
     ``curve(values (n, d), loads)`` gives the model's measurements (n, m); ``noise`` (k,) are relative standard errors.
     """
@@ -211,16 +211,16 @@ def _log(values: Array) -> Array:
 
 
 def _exp(logs: Array) -> Array:
-    """What is known by its logarithm; infinite where no number is as large."""
+    """The exponential; infinite where a float cannot hold it."""
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(logs))
 
 
 def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:
-    """Weights (n,) of which about ``rows`` are not zero: heavy ones as they are, light ones all equal.
+    """Weights (n,) of which about ``rows`` are not zero: heavy ones unchanged, light ones all equal.
 
-    Light rows are chosen at even steps of their cumulative weight in ``order`` (n,), so that neighbours stand for each
-    other and every sum over rows is nearly kept (Fearnhead and Clifford, JRSS B 2003, without the random numbers).
+    Light rows are chosen at even steps of their cumulative weight in ``order`` (n,), so that each represents its
+    neighbours and sums over rows hardly change (Fearnhead and Clifford, JRSS B 2003, without the random numbers).
 
     >>> thinned(np.array([0.5, 0.2, 0.1, 0.1, 0.1]), np.arange(5), 3).round(2).tolist()
     [0.5, 0.25, 0.0, 0.25, 0.0]
@@ -239,7 +239,7 @@ def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:
 
 
 def even(count: int, dimensions: int, after: int = 0) -> Array:
-    """Points (count, dimensions) that fill the unit cube evenly: those of the sequence that follow ``after`` others.
+    """Points (count, dimensions) that fill the unit cube evenly: those after the first ``after`` of the sequence.
 
     An additive recurrence of irrational steps (Roberts 2018, the generalised golden ratio).
 
@@ -255,8 +255,8 @@ def even(count: int, dimensions: int, after: int = 0) -> Array:
 
 @lru_cache(maxsize=256)
 def normal_nodes(count: int, dimensions: int, after: int = 0) -> Array:
-    """Standard normal deviates (count, dimensions), evenly spread, that follow ``after`` others of the sequence."""
-    normal = NormalDist()  # its inverse is that of scipy.special, which takes a quarter of a second to import
+    """Standard normal deviates (count, dimensions), evenly spread, after the first ``after`` of the sequence."""
+    normal = NormalDist()  # scipy.special takes a quarter of a second to import
     places = np.clip(even(count, dimensions, after), 1e-9, 1 - 1e-9)
     nodes = np.array([normal.inv_cdf(p) for p in places.ravel().tolist()]).reshape(places.shape)
     nodes.setflags(write=False)
@@ -267,32 +267,32 @@ STEPS = 1024
 """Steps of the grid."""
 
 WIDTHS = 8
-"""Standard deviations are shared out between this many classes, so that the variance of each component is exact."""
+"""Number of classes of standard deviations; components are split between two classes to keep their variance."""
 
 NARROW = 0.01
-"""A component narrower than this share of the widest one is as narrow as that."""
+"""The least standard deviation of a component, as a share of the widest one's."""
 
 REACH = 6.5
-"""In standard deviations: the grid ends so far beyond the outermost component that counts."""
+"""The grid ends this number of standard deviations beyond the outermost component that counts."""
 
 COUNTS = 1e-5
-"""Components of less than this share of the heaviest one's weight have no say in where the grid ends."""
+"""Components below this share of the heaviest one's weight do not extend the grid."""
 
 
 TOGETHER = 4
-"""The number of mixtures that are computed at a time: more would not stay in the processor's cache."""
+"""Number of mixtures computed at a time: more would not stay in the processor's cache."""
 
 DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
-"""What a variance of one squared step takes off the logarithm of each frequency."""
+"""Change of the log spectrum at each frequency by a variance of one squared step."""
 
 FEW = 4
-"""Of this many components the distribution function is solved, which is quicker than the grid: those of memories."""
+"""Up to this number of components (memories) the distribution function is solved, which is faster than the grid."""
 
 POINT = 1e-6
-"""A component without width is as wide as this share of the distance between the outermost ones."""
+"""Width of a component without width, as a share of the distance between the outermost ones."""
 
 MOST_STEPS, CLOSE = 80, 1e-9
-"""Steps to a quantile, and how short the last is, in standard deviations of the widest component."""
+"""The most steps to a quantile, and the length of the last, in standard deviations of the widest component."""
 
 ERF = np.frompyfunc(math.erf, 1, 1)
 
@@ -323,10 +323,10 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
 
 
 def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Array, high: Array) -> Array:
-    """Quantiles (k, m) of components (m, n): Newton's steps, or halves of ``low`` to ``high``.
+    """Quantiles (k, m) of components (m, n): Newton's steps, or bisection of ``low`` to ``high``.
 
-    A half is taken where Newton's step would leave the interval or is more than half of the last move: between two
-    parts of a mixture Newton's steps may go to and fro for ever.
+    It bisects where Newton's step would leave the interval or is more than half of the last step: between two parts
+    of a mixture Newton's steps may oscillate for ever.
     """
     widest = np.maximum(deviation.max(axis=1), POINT * (high - low))[:, None]
     deviation = np.maximum(deviation, NARROW * widest)
@@ -348,7 +348,7 @@ def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Ar
 
 
 def _ends(lowest: Array, highest: Array, weight: Array) -> tuple[Array, Array]:
-    """Where the grid of each mixture begins and ends, (m,) each."""
+    """The ends of the grid of each mixture, (m,) each."""
     counts = weight > COUNTS * weight.max()
     return lowest[:, counts].min(axis=1), highest[:, counts].max(axis=1)
 
@@ -373,7 +373,7 @@ def _smoothed(place: Array, deviation: Array, weight: Array) -> Array:
             mass += np.bincount((cell + (row + step)).ravel(), (weight * part * share).ravel(), len(mass))
     rows = mass.reshape(-1, STEPS)
     held = np.flatnonzero(rows.sum(axis=1) > EMPTY)
-    spectrum = np.fft.rfft(rows[held], 2 * STEPS, axis=1)  # twice the steps: no mass comes round the end
+    spectrum = np.fft.rfft(rows[held], 2 * STEPS, axis=1)  # twice the steps, so that no mass wraps around
     spectrum *= np.exp(classes.ravel()[held, None] * DAMPING)
     first = np.searchsorted(held, np.arange(len(place) + 1) * WIDTHS)
     blurred = np.array([spectrum[a:b].sum(axis=0) for a, b in pairwise(first)])

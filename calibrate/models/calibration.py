@@ -1,4 +1,4 @@
-"""A calibrated curve model: the model by its name, the table of weights that some points left, and what both expect."""
+"""A calibrated curve model: the model by its name, its table of weights, and their predictions."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "M/D/1": ("open", "MD1"),
     },
 }
-"""The module and the class (or the model itself) of each model, by the kind of load, the usual one first."""
+"""Kind of load -> {model name: (module, class or instance)}, the usual one first."""
 
 MARGIN = 2.0
-"""A queue each, or setup, must make the points more probable by a factor of e squared, else one queue it is."""
+"""A queue each, or setup, is chosen where its log evidence exceeds that of one queue by this."""
 
 
 def usual_open(points: Points) -> OpenModel:
-    """M/G/c with a queue each, or with setup, where the points (two or more) speak for it, else with one queue.
+    """M/G/c with a queue each, or with setup, where the evidence of two points or more favours it, else with one queue.
 
-    The first two have the same parameters. One queue lets W stay at S until shortly before saturation, a queue each
-    bends it from the first request on.
+    The first two have the same parameters. With one queue W stays at S until shortly before saturation, with a queue
+    each it rises from the first request on.
     """
     from calibrate.models.open import MGc, MGcEach, SleepingQueue, falls
 
@@ -97,7 +97,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
 
 
 def model_named(name: str) -> CurveModel:
-    """The device model of that name (``p-norm``, ``M/M/1``...). Raises ValueError listing what there is."""
+    """The device model of that name (``p-norm``, ``M/M/1``...). Raises ValueError listing the names."""
     known = {model: place for models in MODELS.values() for model, place in models.items()}
     if name in known:
         module, made = known[name]
@@ -115,13 +115,13 @@ def model_named(name: str) -> CurveModel:
 Observable = Literal["throughput", "response"]
 
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
-"""The fields that hold the points calibrated on."""
+"""The fields that hold the calibration points."""
 
 TABLE = ("values", "misfit", "weight", "directions")
 """The columns of a table of weights in a file."""
 
 AXES = 4
-"""What a curve misses varies mostly along this many axes."""
+"""Number of principal axes of the misfit that are drawn evenly."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,11 +130,11 @@ class Calibration:
 
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are those points (empty for a data sheet),
     ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
-    ``measured`` is how many points the curve has in all (0: unknown). ``given`` are the parameters where they are not
-    read off the table: those of a fit on file, a data sheet, a what-if. ``known_peak_per_s`` is a peak throughput from
-    elsewhere (of a memory in cache lines a second). ``law`` are the latencies at depth 1 as plain data, where their
+    ``measured`` is the number of points of the whole curve (0: unknown). ``given`` are parameters that do not come from
+    the table: of a fit on file, a data sheet, a what-if. ``known_peak_per_s`` is a peak throughput from another source
+    (of a memory in cache lines a second). ``law`` is the law of latencies at depth 1 as plain data, where their
     histogram is known. ``between_runs`` is the relative standard deviation of a figure between runs. ``collapse`` is
-    the load from which throughput falls, and as which power, of a device drawn from the fit of a service.
+    (load from which throughput falls, power of the fall) of a device drawn from the fit of a service.
     ``contradicted``: the audit of the curve has errors, so that its figures are doubtful.
     """
 
@@ -164,7 +164,7 @@ class Calibration:
 
     @property
     def block_bytes(self) -> float | None:
-        """The size of a block of the points; None where it is not known."""
+        """The block size of the points, bytes; None where unknown."""
         if self.points is not None:
             return self.points.block_bytes
         known: float | None = self.details.get("calibrated_on", {}).get("block_bytes")
@@ -180,7 +180,7 @@ class Calibration:
         notes: Sequence[str] = (),
         peak: Peak | None = None,
     ) -> Self:
-        """The fit of a model to points, from the table that they leave."""
+        """The fit of a model to points, from their table of weights."""
         noise = points.noise()
         columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
         used: Any = {name: tuple(column.tolist()) for name, column in zip(USED, columns, strict=True)}
@@ -202,12 +202,12 @@ class Calibration:
 
     @cached_property
     def curve_model(self) -> CurveModel:
-        """The model that draws the curve."""
+        """The model of the curve."""
         return model_named(self.model)
 
     @property
     def closed_model(self) -> ClosedModel:
-        """The same, of a closed load. DataError for any other."""
+        """The model of a closed load. DataError for any other."""
         if not isinstance(self.curve_model, ClosedModel):
             raise DataError(
                 f"{self.series or 'the fit'} is of the model {self.model}; fit queue depths, clients or threads: "
@@ -217,16 +217,16 @@ class Calibration:
 
     @property
     def load_type(self) -> Load:
-        """What varies."""
+        """The kind of load, as an entry of ``LOADS``."""
         return load_of(self.load_kind, self.load_unit)
 
     @property
     def load_name(self) -> str:
-        """What the load is, with its unit."""
+        """The name of the load, with its unit."""
         return self.load_type.named(self.load_unit)
 
     def measurements(self, loads: Array, what: Observable = "throughput") -> Predictive:
-        """What is expected of new measurements at ``loads`` (m,), in logarithms."""
+        """The predictive distribution of new measurements at ``loads`` (m,), in logarithms."""
         return predictive(*self._known(what), loads)
 
     def expected(self, loads: Array, what: Observable = "throughput") -> Array:
@@ -235,10 +235,10 @@ class Calibration:
         return np.asarray(np.exp(known.weight @ known.mean))
 
     def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, IntArray]:
-        """Logarithms (count, m) of what possible devices do at ``loads`` (m,), and the row of the table of each.
+        """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.
 
-        A device is a row with what its curve misses, which goes together along the loads; the noise of a single
-        measurement is left out. The devices are evenly spread over the table, so that their quantiles are its own.
+        A device is a row with a draw of its misfit, which is correlated along the loads; the noise of a single
+        measurement is left out. The devices are evenly spread over the table, so that their quantiles are the table's.
         """
         known = self.measurements(loads, what)
         z = normal_nodes(count, 1 + AXES + known.slopes.shape[2])
@@ -257,7 +257,7 @@ class Calibration:
         return known.mean[rows] + along + missed, rows
 
     def _known(self, what: Observable) -> tuple[Weights, Any, MisfitProcess, Array, Array, Array]:
-        """The table, the curve, how it misses, the loads calibrated on, their noise, and what was observed there."""
+        """The table, the curve, its misfit process, the calibration loads, their noise, and the observations there."""
         first = what == "throughput"
         seen, noise = (
             (self.used_throughput_per_s, self.used_noise) if first else (self.used_response_s, self.used_response_noise)
@@ -272,14 +272,14 @@ class Calibration:
         )
 
     def was_used(self, points: Points) -> Mask:
-        """True (m,) for those of ``points`` that this fit was calibrated on: the same load and the same throughput."""
+        """True (m,) for ``points`` that this fit was calibrated on: the same load and the same throughput."""
         pairs = list(zip(self.used, self.used_throughput_per_s, strict=True))
         measured = zip(points.load, points.throughput_per_s, strict=True)
         return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
 
     @property
     def basis(self) -> str:
-        """What it was calibrated on, in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
+        """The calibration points in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
         if not self.used:
             return "no measurement"
         if self.measured == len(self.used) > 1:
@@ -291,15 +291,15 @@ class Calibration:
 def estimates(
     model: CurveModel, table: Weights, prior_log_sd: Mapping[str, float], level: float, between_runs: float = 0.0
 ) -> dict[str, Estimate]:
-    """The parameters that ``model`` reports; ``prior_log_sd`` are those of priors that have a say.
+    """The parameters that ``model`` reports; ``prior_log_sd`` are the widths of informative priors.
 
-    Times and rates move ``between_runs`` by this relative standard deviation besides; the shape of a curve stays.
+    Times and rates also vary by the relative standard deviation ``between_runs``; the shape of a curve does not.
     """
     made: dict[str, Estimate] = {}
     mean, deviation = table.moments(lambda rows: np.stack([v for _, v in model.report(rows).values()], axis=1))
     log_sd = np.sqrt(table.weight @ ((mean - table.weight @ mean) ** 2 + deviation**2))
     shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level), 0.05, 0.95)
-    with np.errstate(over="ignore"):  # infinite where no number is as large
+    with np.errstate(over="ignore"):  # infinite where a float cannot hold it
         found = np.exp(quantiles(mean, deviation, table.weight, shares)).T.tolist()
     reports = model.report(table.values[:1]).items()
     for (name, (unit, _)), of_one, width in zip(reports, found, log_sd, strict=True):

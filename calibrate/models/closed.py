@@ -1,7 +1,7 @@
 """Closed device models: N requests circle, N = X R, and the two asymptotes are N / R1 and the peak.
 
-Most devices are the p-norm with onset. Thread pools, databases and many drives lose throughput again at loads far
-beyond their knee. Nothing at smaller loads foretells where, so a decline is fitted only where a measured point shows
+Most devices follow the p-norm with onset. Thread pools, databases and many drives lose throughput at loads far beyond
+their knee. Smaller loads do not predict where, so a decline is fitted only where a measured point shows
 it. Its terms are those of Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
 X = g N / (1 + a (N - 1) + b N (N - 1)): contention a, the share of work that waits its turn, and coherency b, the cost
 of every pair of requests.
@@ -26,32 +26,32 @@ SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75
 two of it (a virtual disk near 1, a SATA link 6 and more)."""
 
 FINITE = 0.8
-"""A quarter of the prior of p is the bound itself; the median of the finite rest is 0.8 times 2.6, and that of both
-together 2.9. Chosen over the sweeps of docs/data, where 0.72 (2.6 for both together) misses more from two depths."""
+"""A quarter of the prior of p is the bound itself; the median of the finite rest is 0.8 times 2.6, and that of the
+whole 2.9. Chosen on the sweeps of docs/data, where 0.72 (2.6 for the whole) has larger errors from two depths."""
 
 SHARP = 1e4
-"""The sharpness that stands for the bound itself: one queue."""
+"""The sharpness that represents the bound itself: one queue."""
 
 MOST_SHARPNESS = 60.0
-"""A sharper knee is reported as this: no measurement tells it from the bound."""
+"""A sharper knee is reported as this: no measurement distinguishes it from the bound."""
 
 CROSSING_MEDIAN, CROSSING_LOG_SD = 4.0, 2.0
-"""N* before any point: 2 to 9 on SATA and RAID, 1 on hard disks, 66 on an NVMe drive; what lies below 1 is 1. From two
-points on the prior is centred on where their asymptotes cross, and so wide that it has no say."""
+"""The prior of N* with one point: 2 to 9 on SATA and RAID, 1 on hard disks, 66 on an NVMe drive; below 1 it is 1. From
+two points on the prior is centred on the crossing of their asymptotes, and so wide that it has no influence."""
 
 ONSET_LOG_SD = 0.4
-"""How far R1 / Rbusy is from 1 on those devices where it is not 1."""
+"""Standard deviation of ln(R1 / Rbusy) on devices with an onset."""
 
 ONSET_POWER = 2.0
-"""How fast the onset fades, as N^-2: a quarter of it is left at depth 2 and a sixteenth at depth 4."""
+"""The onset fades as N^-2: a quarter of it is left at depth 2 and a sixteenth at depth 4."""
 
 CLOSED_MISFIT = MisfitPrior(median=0.06, log_sd=1.0)
 CLOSED_PROCESS = MisfitProcess(length=1.0, own=1 / 6)
-"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth.
-A sixth of its variance belongs to one measurement alone."""
+"""The misfit of smooth curves: 6 %, uncertain by a factor of e, with a correlation length of a factor e of the depth.
+A sixth of its variance is independent between measurements."""
 
 DECLINE_FROM = 512
-"""Depths from here on are beyond what a model without a decline covers."""
+"""From this depth on a model without a decline is not reliable."""
 
 SHOWN = 0.93
 """The deepest point at this share of the best throughput or below shows a decline..."""
@@ -60,10 +60,10 @@ TIMES_DEEPER = 3.0
 """...where it lies this many times deeper than the best one: drives that dip before their knee do not decline."""
 
 TIE = 1e-9
-"""Throughputs that differ by no more than this are one peak, whatever a machine's rounding makes the higher."""
+"""Throughputs within this relative distance are the same peak, despite rounding."""
 
 DECLINE_LOG_SD = 1.5
-"""How uncertain the depth of the decline is before any point, around the deepest one measured."""
+"""Prior standard deviation of the logarithm of the decline's depth, around the deepest one measured."""
 
 CONTENTION, COHERENCY = (
     Parameter("contention", "", 1e-6, 1.0, 0.1, 2.0),
@@ -72,7 +72,7 @@ CONTENTION, COHERENCY = (
 
 
 def log_p_norm(below: Array, sharpness: Array | float) -> Array:
-    """ln of [(a/b)^-p + 1]^(-1/p), where ``below`` is ln(a/b): how far under the asymptote b the bend keeps a curve.
+    """ln of [(a/b)^-p + 1]^(-1/p), where ``below`` is ln(a/b): the distance of the curve below the asymptote b.
 
     >>> log_p_norm(np.array([0.0]), 1.0).round(3).tolist()
     [-0.693]
@@ -81,12 +81,12 @@ def log_p_norm(below: Array, sharpness: Array | float) -> Array:
 
 
 class ClosedModel(CurveModel):
-    """The two asymptotes; the sub-class says how they are joined.
+    """The two asymptotes; the sub-class defines how they are joined.
 
     Asymptotic bounds: Muntz and Wong 1974; Denning and Buzen 1978. R1 (seconds) is the response time of a lone
     request, Xmax (1/second) the peak throughput. They are fitted as the crossing N* = R1 Xmax and Xmax, because
     N* >= 1 is the constraint: c servers of service time S have Xmax = c / S, and a lone request takes at least S.
-    Throughput is in proportion to Xmax, which is therefore integrated out exactly.
+    Throughput is proportional to Xmax, which is therefore integrated out exactly.
     """
 
     knee_definition = "N* = R1 Xpeak"
@@ -97,7 +97,7 @@ class ClosedModel(CurveModel):
     declines = False
     """Whether throughput may fall past the peak."""
     is_formula = True
-    """Whether a curve is a formula, and no loop over populations."""
+    """Whether a curve is a formula, not a loop over populations."""
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         crossing = CROSSING_MEDIAN
@@ -137,7 +137,7 @@ class ClosedModel(CurveModel):
         return KneePoint(load, at_knee, load / at_knee)
 
     def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
-        """The parameters with the priors that all that is known of ``points`` leads to."""
+        """The parameters with priors from all known facts about ``points``."""
         return self.parameters(points.load, points.throughput_per_s, points.response_time_s)
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
@@ -187,7 +187,7 @@ class PNorm(ClosedModel):
 
 CV_AT, CV_MEDIAN, CV_POWER = 0.24, 1.82, -0.37
 TAIL_AT, TAIL_MEDIAN, TAIL_POWER = 0.47, 1.97, -0.23
-"""How the median of p falls with the spread of latencies, learned from 78 sweeps of 14 families of drives."""
+"""The fall of p's median with the spread of latencies, fitted to 78 sweeps of 14 families of drives."""
 
 NORMAL_P99 = 2.33
 """The p99 of a normal distribution in standard deviations above its mean."""
@@ -196,10 +196,10 @@ SPREADS = (0.01, 3.0)
 
 
 def sharpness_by_spread(cv: float, p99: float) -> float | None:
-    """The median of p before any throughput, by ``cv`` or ``p99``: those of the latencies, over their mean.
+    """The prior median of p from the latencies' ``cv``, or from their ``p99`` over the mean.
 
-    One server in turn gives nearly equal latencies and a sharp knee, parallel queues give unequal ones and a soft
-    knee. None where both are unknown (NaN).
+    One server gives nearly equal latencies and a sharp knee, parallel queues give unequal ones and a soft knee. None
+    where both are unknown (NaN).
 
     >>> round(sharpness_by_spread(0.24, float("nan")), 2), round(sharpness_by_spread(float("nan"), 2.1), 2)
     (1.82, 1.97)
@@ -212,12 +212,12 @@ def sharpness_by_spread(cv: float, p99: float) -> float | None:
 
 
 class OnsetPNorm(PNorm):
-    """The p-norm over the latency r(N) of a device that N requests keep awake: N / r(N) in the place of N / R1.
+    """The p-norm with a load-dependent idle latency r(N): N / r(N) instead of N / R1.
 
     r(N) = Rbusy (R1 / Rbusy)^(N^-2): R1 for a lone request, Rbusy from a few on. The ratio R1 / Rbusy is the onset:
     below 1 where the device waits for more requests before it answers (coalesced interrupts, batches), above 1 where
-    a lone request finds it asleep (power states). Half of the prior has no onset, so that a simple device stays simple;
-    the fitted crossing is Rbusy Xmax.
+    a lone request finds it asleep (power states). Half of the prior has no onset, to favour the simple model; the
+    fitted crossing is Rbusy Xmax.
     """
 
     name = "p-norm with onset"
@@ -234,7 +234,7 @@ class OnsetPNorm(PNorm):
         return (*super().parameters(loads, throughput, response), onset)
 
     def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
-        """With the sharpness that the spread of latencies at the deepest point suggests."""
+        """The parameters with a prior of sharpness from the spread of latencies at the deepest point."""
         known = super().parameters_of(points)
         cv, p99 = (np.nan if v is None else float(v[-1]) for v in (points.latency_cv, points.latency_p99))
         sharpness = sharpness_by_spread(cv, p99)
@@ -284,7 +284,7 @@ class Declining(OnsetPNorm):
         return (*super().parameters(loads, throughput, response), falls)
 
     def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
-        """Past the peak the spread of latencies says nothing of the knee."""
+        """The parameters with the general prior of sharpness: past the peak the spread of latencies is no evidence."""
         return self.parameters(points.load, points.throughput_per_s, points.response_time_s)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
@@ -337,7 +337,7 @@ def _scalable(alone: Array, contention: Array, coherency: Array, loads: Array) -
 
 
 def shows_decline(loads: Array, throughput: Array) -> bool:
-    """Whether the deepest of these points (m,) lies past a peak; two points have no peak between them to fall from.
+    """Whether the deepest of these points (m,) lies past a peak; False for two points, which have no peak between them.
 
     >>> shows_decline(np.array([1.0, 8, 64]), np.array([1.0, 5, 3]))
     True

@@ -1,4 +1,4 @@
-"""Services beyond the deepest load that was measured: throughput may collapse there, and nothing foretells where.
+"""Services beyond the deepest measured load: throughput may collapse there, at an unpredictable load.
 
 Thread pools, databases and servers lose throughput past some number Nc of clients: X(N) = f(N) max(1, N / Nc)^-gamma.
 ln Nc lies an exponential time of mean 1 / ``HAZARD`` beyond the deepest load measured or the knee, whichever is more,
@@ -13,13 +13,13 @@ import numpy as np
 from calibrate.inference.parameters import Array
 
 HAZARD = 0.2
-"""How many collapses are expected in a factor e of the load."""
+"""Expected number of collapses in a factor e of the load."""
 
 GAMMA_LOG_SD = 0.5
 """The median of gamma is 1: throughput falls as 1 / N."""
 
 DELAYS = -np.log1p(-(np.arange(10) + 0.5) / 10) / HAZARD
-"""Even quantiles of ln Nc less its origin."""
+"""Even quantiles of ln Nc minus its origin."""
 
 GAMMAS = np.exp(GAMMA_LOG_SD * np.array([-1.2, 0.0, 1.2]))
 GAMMA_WEIGHTS = np.array([0.25, 0.5, 0.25])
@@ -29,7 +29,7 @@ SHARES: tuple[float, ...] = tuple(((np.arange(400) + 0.5) / 400).tolist())
 
 
 def losses(loads: Array, origin: float) -> tuple[Array, Array]:
-    """Logarithms (k, m) of what throughput may lose at ``loads`` (m,), and how probable each row is (k,).
+    """Logarithms (k, m) of possible factors on throughput at ``loads`` (m,), and the probability of each row (k,).
 
     >>> log_loss, weight = losses(np.array([64.0, 1e5]), 64.0)
     >>> log_loss.max(axis=0).round(1).tolist(), round(float(weight.sum()), 9)

@@ -1,8 +1,8 @@
 """Device models as curves: given parameters and a load, what throughput and response time?
 
-A model is a small object: its parameters with their priors, the curve, and where its knee is. Everything is vectorised
-over rows of parameters: ``curve(values (n, d), loads (m,))`` gives throughput and response, each (n, m). ``weights``
-makes the table of what some points say of the parameters (:mod:`calibrate.inference`).
+A model is a small object: its parameters with their priors, its curve, and its knee. Everything is vectorised over
+rows of parameters: ``curve(values (n, d), loads (m,))`` gives throughput and response, each (n, m). ``weights`` gives
+the posterior of the parameters as a table (:mod:`calibrate.inference`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from calibrate.inference.weights import Weights
 from calibrate.points import Points
 
 TIMES = " times "
-"""A model of many alike is named after that of one, as ``p-norm times 2``."""
+"""Separates the name of a model from the number of copies, as in ``p-norm times 2``."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """A peak throughput that is known from elsewhere: requests (or cache lines) a second, right to ``tolerance``."""
+    """A peak throughput from another source: requests (or cache lines) a second, and its relative error."""
 
     per_s: float
     tolerance: float = 0.1
@@ -38,7 +38,7 @@ class KneePoint:
 
 
 class CurveModel(ABC):
-    """What every device model offers."""
+    """The interface of every device model."""
 
     name: str
     assumption: str
@@ -48,11 +48,11 @@ class CurveModel(ABC):
 
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        """The parameters, with bounds and priors wide around what these points (m,) can mean."""
+        """The parameters, with bounds and priors wide around the range suggested by these points (m,)."""
 
     @abstractmethod
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        """The parameters as people name them, {name: (unit, values (n,))}, from the fitted ones (n, d)."""
+        """The reported parameters, {name: (unit, values (n,))}, from the fitted ones (n, d)."""
 
     @abstractmethod
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
@@ -63,16 +63,16 @@ class CurveModel(ABC):
         """The knee for each row of parameter values (n, d)."""
 
     def knee_load(self, values: Array) -> Array:
-        """The load (n,) of the knee alone, which some models know without the rest."""
+        """The load (n,) of the knee alone, which some models compute faster."""
         return self.knee(values).load
 
     @abstractmethod
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
-        """The table of weights that ``points`` leave, and a ``peak`` from elsewhere where it is known."""
+        """The table of weights given ``points``, and a ``peak`` from another source where known."""
 
 
 class MemoryModel(CurveModel):
-    """A memory's model, whose parameters are reported as they are fitted; ``units`` are theirs, by name, in order."""
+    """A memory's model, which reports its fitted parameters; ``units`` are theirs, by name, in order."""
 
     units: ClassVar[Mapping[str, str]]
 

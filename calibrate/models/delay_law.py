@@ -7,16 +7,15 @@ Loader threads keep N cache lines in flight and wait d between bursts; a probe c
     X_l + X_p = rho B                        both load the same memory of peak B
     R = L0 + a rho / (1 - rho)               an open queue's latency at utilization rho
 
-so that one delay d fixes both axes, throughput and latency. Parameters: N (lines in flight), kappa (seconds per unit of
+so that one delay d determines both throughput and latency. Parameters: N (lines in flight), kappa (seconds per unit of
 d), L0 (idle latency), a (queueing time scale), B (peak, lines/s), q (overlap). With q = 1 delay and access follow one
-another; a processor that waits while its accesses are under way overlaps the two, and as q grows the longer one alone
-counts.
+another; a processor that idles during its accesses overlaps the two, and as q grows only the longer one counts.
 
-Three delays are six measurements: they determine L0, N / kappa and the throughput of the shortest delay. B and a
-separately only close to saturation, and q only by a point near the bend. These have stated priors, the middle and the
-spread of ten machines (``examples/accuracy/accuracy_memory.py --priors``). A time between bursts without any delay is
-left out: no three delays determine it, and no prediction depends on it. What the law misses goes together at
-neighbouring delays, and a miss in throughput says nothing of one in latency.
+Three delays are six measurements: they determine L0, N / kappa and the throughput of the shortest delay. They determine
+B and a separately only close to saturation, and q only by a point near the bend. These have stated priors, the middle
+and the spread of ten machines (``examples/accuracy/accuracy_memory.py --priors``). A time between bursts without any
+delay is left out: no three delays determine it, and no prediction depends on it. The misfit is correlated between
+neighbouring delays, but not between throughput and latency.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ from calibrate.models.curves import KneePoint, MemoryModel, Peak
 from calibrate.points import Points
 
 MISSES = MisfitProcess(length=1.0, own=0.2, pivot=20.0)
-"""Misses alike within a factor e of the delay; below 20 units a delay hardly differs from none. A fifth of the variance
-is of one measurement alone: published memory curves are ragged."""
+"""The misfit is correlated within a factor e of the delay; delays below 20 units hardly differ. A fifth of the variance
+is independent between measurements: published memory curves are ragged."""
 
 MISFIT = MisfitPrior(median=0.045, log_sd=0.8)
 
 FLAT_LOG_SD = 2.0
-"""The points determine N and kappa: their priors have no say."""
+"""The points determine N and kappa: their priors are too wide to matter."""
 
 THROUGHPUT, RESPONSE = 0.0, 1.0
 
 
 @dataclass(frozen=True)
 class LawPriors:
-    """Median and standard deviation of the logarithm of what three delays leave open."""
+    """Medians and log standard deviations of the parameters that three delays do not determine."""
 
     idle: tuple[float, float] = (1.0, 0.3)
     """L0 over the least latency of the two longest delays; a machine whose longest delay is short is far from idle."""
@@ -60,7 +59,7 @@ class LawPriors:
 
 @dataclass(frozen=True)
 class BothAxes(MisfitProcess):
-    """Misses at rows (m, 2) of a load and an observable: those of the one say nothing of those of the other."""
+    """The misfit at rows (m, 2) of a load and an observable: independent between the two observables."""
 
     def place(self, loads: Array) -> Array:
         return np.column_stack([super().place(loads[:, 0]), APART * loads[:, 1]])
@@ -105,7 +104,7 @@ class DelayLaw(MemoryModel):
         )
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
-        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
+        """The table of weights given ``points``; ``peak`` is a bandwidth test's result, in lines/s."""
         loads, x, r = points.load, points.throughput_per_s, points.response_time_s
         used = np.column_stack([np.tile(loads, 2), np.repeat([THROUGHPUT, RESPONSE], len(loads))])
         return linearised(
@@ -117,9 +116,9 @@ class DelayLaw(MemoryModel):
         )
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
-        """Solves the law for the odds u = ln(rho / (1 - rho)): demand falls with them and supply rises, one root.
+        """Solve the law for the log odds u = ln(rho / (1 - rho)): demand falls with u and supply rises, so one root.
 
-        Newton's steps on the logarithm of demand over supply, and half of what is left where one would leave it.
+        Newton's steps on the logarithm of demand over supply, with bisection where a step would leave the interval.
         """
         parts = np.array_split(values, max(1, len(values) * len(loads) // AT_ONCE))
         throughput, response = zip(*(self._solved(rows, loads) for rows in parts), strict=True)
@@ -164,19 +163,19 @@ def _scales(loads: Array, throughput: Array, response: Array) -> tuple[float, fl
 
 
 LOGIT_RANGE = 20.0
-"""Utilizations from 2e-9 to all but 2e-9."""
+"""Bounds of the log odds: utilizations from 2e-9 to 1 - 2e-9."""
 
 MOST_STEPS, CLOSE = 40, 1e-6
-"""Four steps as a rule; a step of Newton squares what is left, so that after one as short as this 1e-12 is."""
+"""Usually four steps; Newton's step squares the error, so that after one as short as this it is 1e-12."""
 
 AT_ONCE = 15_000
-"""The number of odds that are solved at a time: more would not stay in the processor's cache."""
+"""Number of roots solved at a time: more would not stay in the processor's cache."""
 
 MOST_LOG = 700.0
-"""Beyond this the exponential is beyond floats."""
+"""The largest exponent for which the exponential is a finite float."""
 
 SHORTEST = 1e-300
-"""A think time of zero, for its logarithm."""
+"""Represents a think time of zero, so that it has a logarithm."""
 
 
 class _Law:
@@ -188,7 +187,7 @@ class _Law:
         self.log_think = np.log(np.maximum(think, SHORTEST))
 
     def first_odds(self) -> Array:
-        """Where Newton's steps begin: what is offered at the idle latency, bent below the peak."""
+        """Starting point of Newton's steps: the demand at the idle latency, bent below the peak."""
         log_offered = np.log((self.lines / (self.think + self.idle) + 1 / self.idle) / self.peak)
         return np.asarray(np.clip(log_offered, -0.9 * LOGIT_RANGE, 1.0))
 

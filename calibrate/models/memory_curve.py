@@ -1,12 +1,12 @@
-"""Latency over bandwidth, where a curve was published without what was varied: the load is the bandwidth x itself.
+"""Latency over bandwidth, for curves published without what was varied: the load is the bandwidth x itself.
 
     R = L0 exp(b rho) / (1 - rho^4)^w,   rho = x / B
 
-Latency first climbs steadily, as banks and buses conflict (b), and then at a wall (w); the fourth power keeps the wall
-out of the climb. Over published memories the one bend of an open queue is too sharp or too soft. B lies just above the
-highest bandwidth, measured or known from a bandwidth test; b and w have priors, the middle and the spread of eleven
-machines (``examples/accuracy/accuracy_memory.py --priors``), and what the curve misses goes together at near
-bandwidths. A curve that bends back has two latencies at one bandwidth, and only the lower branch is a function of it.
+Latency first climbs steadily, as banks and buses conflict (b), and then steeply at a wall (w); the fourth power keeps
+the wall separate from the climb. For published memories the one bend of an open queue is too sharp or too soft. B lies
+just above the highest bandwidth, measured or known from a bandwidth test; b and w have priors, the middle and the
+spread of eleven machines (``examples/accuracy/accuracy_memory.py --priors``), and the misfit is correlated between
+near bandwidths. A curve that bends back has two latencies at one bandwidth: only the lower branch is a function.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from calibrate.points import Points
 from measure.units import CACHE_LINE_BYTES
 
 WALL_POWER = 4
-"""How near to B the wall begins: 2 and 3 miss published memories by more, and 6 by as much."""
+"""The power that sets how near to B the wall begins: 2 and 3 have larger errors on published memories, 6 the same."""
 
 HALVINGS = 40
-"""Of the interval in which the knee is looked for: 1e-12 of it is left."""
+"""Bisections of the interval of the knee: 1e-12 of it is left."""
 
 NEVER_BEYOND = 0.9999
-"""Utilizations are drawn up to here; beyond, a curve over the bandwidth says nothing."""
+"""The highest utilization of a curve over bandwidth."""
 
 
 @dataclass(frozen=True)
 class CurvePriors:
-    """Median and standard deviation of the logarithm of what three bandwidths leave open."""
+    """Medians and log standard deviations of the parameters that three bandwidths do not determine."""
 
     idle: tuple[float, float] = (1.0, 0.3)
     """L0 over the latency at the lowest bandwidth."""
@@ -44,12 +44,12 @@ class CurvePriors:
     wall: tuple[float, float] = (0.07, 1.0)
     """w."""
     headroom: tuple[float, float] = (1.02, 0.003)
-    """B over the highest bandwidth, measured or known; taken as known, as three points cannot tell it from the wall."""
+    """B over the highest bandwidth, measured or known; narrow, as three points cannot separate it from the wall."""
 
 
 @dataclass(frozen=True)
 class AlongBandwidth(MisfitProcess):
-    """Nearness in x / B - 0.1 ln(1 - x / B): even at low bandwidths, and stretched towards the wall at B."""
+    """Distance in x / B - 0.1 ln(1 - x / B): uniform at low bandwidths, stretched towards the wall at B."""
 
     highest: float = 1.0
 
@@ -88,7 +88,7 @@ class MemoryCurve(MemoryModel):
         )
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
-        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
+        """The table of weights given ``points``; ``peak`` is a bandwidth test's result, in lines/s."""
         loads, response = points.load, points.response_time_s
         known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
         return linearised(

@@ -1,4 +1,4 @@
-"""Open device models: requests arrive at a rate of their own, and the load is that measured rate lambda.
+"""Open device models: requests arrive at a rate lambda, and the load is that measured rate.
 
 One station with c servers, mean service S and peak Xmax = c / S, at rho = lambda / Xmax:
 
@@ -14,18 +14,17 @@ flash drive, each is an M/G/1 at the same rho: Q = c rho / (1 - rho), the rest a
 
     W = L0 + a rho / (1 - rho),     L0 = S, a = V S,     with its knee at rho* = 1 / (1 + sqrt(a / L0))
 
-The parameters are c >= 1 and Xmax, so that S = c / Xmax needs no constraint of its own; a rung of the ladder fixes
-some.
+The parameters are c >= 1 and Xmax, so that S = c / Xmax needs no constraint of its own; simpler models fix some.
 
-A device that falls asleep between arrivals has a latency that falls with the rate before it rises. An idle device is
+A device that sleeps between arrivals has a latency that falls with the rate before it rises. An idle device is
 switched off after a time t, and takes D to wake (power states of drives, of links, of processors). With Poisson
 arrivals at rate lambda a request finds an idle device asleep with p = exp(-lambda t), and M/G/c is longer
 by (Welch 1964, Operations Research 12; exact for one server and a constant D)
 
     p D (1 + lambda D / 2) / (1 + lambda p D)
 
-No other open model falls with the rate, so points tell it. In closed sweeps a lone request that is late is the onset of
-:class:`~calibrate.models.closed.OnsetPNorm`; a term at depth 1 alone misses 98 public curves by more, not by less.
+No other open model falls with the rate, so points identify it. In closed sweeps a slow lone request is the onset of
+:class:`~calibrate.models.closed.OnsetPNorm`; a term at depth 1 alone increased the error on 98 public curves.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ from calibrate.models.curves import CurveModel, KneePoint, Peak
 from calibrate.points import Points
 
 NEARLY_ONE = 1 - 1e-6
-"""Beyond this utilization no steady state is predicted, but a response time that is out of all proportion."""
+"""Utilizations are limited to this: beyond it, predicted response times are just very large."""
 
 HEADROOM_LOG_SD, SERVERS_LOG_SD = 2.0, 1.5
-"""The priors of Xmax over the highest rate, less 1, and of c: wide around what the least response time suggests."""
+"""Log standard deviations of the priors of Xmax over the highest rate, minus 1, and of c: both wide."""
 
 SCV_LOG_SD = 1.0
 """The prior of cs2: 1, uncertain by a factor of e; storage services lie between a constant and a few modes."""
@@ -61,7 +60,7 @@ class OpenModel(CurveModel):
     knee_definition = "tangent: rho* of maximal power rho / W"
     misfit = MisfitPrior(median=0.03)
     process = MisfitProcess(length=1.0, own=1.0)
-    """A miss says nothing of other loads."""
+    """The misfit is independent between loads."""
 
     def __init__(
         self,
@@ -94,7 +93,7 @@ class OpenModel(CurveModel):
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         most = float(points.throughput_per_s.max())
 
-        def as_peak(values: Array) -> Array:  # Xmax is above what was seen, by a headroom
+        def as_peak(values: Array) -> Array:  # Xmax is above the highest rate, by a headroom
             return np.column_stack([most * (1 + values[:, :1]), values[:, 1:]])
 
         table = table_of(
@@ -176,10 +175,10 @@ MD1 = OpenModel("M/D/1", "Poisson arrivals, one server, constant service", serve
 
 
 SETUP_LOG_SD, OFF_LOG_SD = 1.0, 2.0
-"""The prior of D about the fall that is seen, and of t about the middle of the times between arrivals."""
+"""Log standard deviations of D around the observed fall, and of t around the middle of the interarrival times."""
 
 MATTERS = 0.05
-"""Falls of less than this share of the response time are no setup."""
+"""Setup is considered where the response time falls by more than this share."""
 
 
 class SleepingQueue(OpenModel):
@@ -213,7 +212,7 @@ class SleepingQueue(OpenModel):
 
 
 def falls(points: Points) -> bool:
-    """Whether the response time falls with the rate, by more than noise and by what matters."""
+    """Whether the response time falls with the rate, by more than noise and more than ``MATTERS``."""
     _, noise = points.noise()
     least = int(np.argmin(points.response_time_s))
     fall = np.log(points.response_time_s[0] / points.response_time_s[least])

@@ -2,8 +2,8 @@
 
 A row of the table is a possible device: c, S, Z, whether each server has a queue of its own, and the squared
 coefficient of variation of service. Their posterior is that of :mod:`calibrate.models.structure`. What-if questions
-change them. ``servers_and_think`` gives c, S and Z as parameters with intervals, and the measurement that would tell
-them apart.
+change them. ``servers_and_think`` gives c, S and Z as parameters with intervals, and the measurement that would
+separate them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from calibrate.points import Points
 from qsim.errors import InvalidParameterError
 
 LEAST_DELAY = 1e-12
-"""A delay of no time at all, so that it has a logarithm."""
+"""Represents a delay of zero, so that it has a logarithm."""
 
 
 class ServersAndDelay(ClosedModel):
@@ -70,7 +70,7 @@ class ServersAndDelay(ClosedModel):
 
 @dataclass(frozen=True)
 class SharedLoad(MisfitProcess):
-    """What the curve of one of ``factor`` copies misses, which depends on its share of the load."""
+    """The misfit of one of ``factor`` copies, which depends on its share of the load."""
 
     factor: float = 1.0
 
@@ -79,9 +79,9 @@ class SharedLoad(MisfitProcess):
 
 
 class Copies(ClosedModel):
-    """``factor`` times as many of a device, between which requests are spread evenly; a lone request gains nothing.
+    """``factor`` copies of a device that share the load evenly; a lone request takes as long as on one.
 
-    Each of them has 1 / factor of the load, and a load below one request is that share of a lone one.
+    Each copy has 1 / factor of the load; below one request its throughput is proportional to the load.
     """
 
     def __init__(self, base: ClosedModel, factor: float) -> None:
@@ -108,7 +108,7 @@ class Copies(ClosedModel):
 
 
 def copies(base: CurveModel, factor: str) -> Copies:
-    """``base`` as many times as ``factor`` says. Raises ValueError where it is no number, or ``base`` not closed."""
+    """``factor`` copies of ``base``. Raises ValueError where ``factor`` is not a number, or ``base`` not closed."""
     try:
         times = float(factor)
     except ValueError:
@@ -119,15 +119,15 @@ def copies(base: CurveModel, factor: str) -> Copies:
 
 
 PINNED = 1.2
-"""Numbers of servers whose ends differ by no more than this factor count as known."""
+"""c counts as known where the ends of its interval differ by at most this factor."""
 UNLIKELY = 0.08
-"""The relative error of the model beyond which every structure is held to be wrong."""
+"""The relative error of the model beyond which no structure explains the points."""
 UNSATURATED = 0.1
-"""The probability of a peak far above all that was seen, beyond which the points are held not to reach it."""
+"""The probability of a peak far above the highest throughput beyond which the points do not reach saturation."""
 MOST_CROSSING = 2048.0
-"""Where the asymptotes cross beyond this many requests, numbers of servers are not tried."""
+"""Structures are not fitted where the asymptotes cross beyond this number of requests."""
 MOST_POINTS = 32
-"""Of more points this many are taken, evenly over the logarithm of the load."""
+"""Larger sweeps are thinned to this number of points, evenly over the logarithm of the load."""
 UNITS = {"c": "", "S": "s", "Z": "s"}
 
 
@@ -169,7 +169,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
 
 
 def few_points(points: Points) -> Points:
-    """The points, or some of them where they are many."""
+    """The points, thinned to ``MOST_POINTS``."""
     if len(points) <= MOST_POINTS:
         return points
     steps = np.geomspace(points.load[0], points.load[-1], MOST_POINTS)
@@ -177,9 +177,9 @@ def few_points(points: Points) -> Points:
 
 
 def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
-    """The measurement that would tell the ``likely`` numbers of servers apart, in words.
+    """The measurement that would decide between the ``likely`` numbers of servers, in words.
 
-    It is the depth where they differ most, if that is by more than the error of the model; else no depth tells.
+    It is the depth where they differ most, if that is by more than the error of the model; else no depth decides.
     """
     if found.share(found.crossing > 0.5 * BEYOND * found.crossing.min()) > UNSATURATED:
         return f"the peak may lie far beyond these points: measure {points.load_type.at(4 * points.load[-1])}"

@@ -1,40 +1,40 @@
-"""What the points of a closed sweep say of its structure: servers c, mean service S, delay Z, and kind of queues.
+"""The structure behind a closed sweep, from its points: servers c, mean service S, delay Z, and kind of queues.
 
-Z is the part of a request's latency that keeps no server busy (the host, the link). A request alone takes Z + S, and
-the peak is c / S, whatever else holds; so that the means of shallow and deep points tell N* = c (1 + Z / S), and only
-the bend between them can tell c from Z. How sharp it is depends on how variable service is, which the latencies of
-lone requests (depth 1) show. Constant times have a bend as sharp as can be whatever c is: then nothing but knowledge of
-Z can tell c. And no delay is much longer than the shortest latency: where lone requests vary, that alone tells.
+Z is the part of a request's latency that keeps no server busy (the host, the link). A lone request takes Z + S, and the
+peak is c / S in any case; so the means of shallow and deep points determine N* = c (1 + Z / S), and only the bend
+between them separates c from Z. Its sharpness depends on the variability of service, which the latencies of lone
+requests (depth 1) show. Constant times have the sharpest possible bend for any c: then only knowledge of Z determines
+c. And no delay is much longer than the shortest latency: where lone requests vary, that bound is enough.
 
 The posterior is computed on a grid, without sampling: every c, Z / S, both kinds of queues, the relative error of the
-model; S, which only scales the curve, is integrated in closed form. Before any point is seen,
+model; S, which only scales the curve, is integrated in closed form. The priors are
 
-c        is as likely as 1/c: each doubling as likely as the next
-Z        has a share of Z + S that follows Beta(1/2, 3/2): anything from 0 to 1, rather less than more
-queues   one queue or a queue each, as likely
-error    2 %, for two thirds within a factor of 2 (log-normal), beside the noise of repeats or, where nothing was
-         repeated, that of a mean over this many requests; 4 % where nothing is known of the law of service
-waits    on a busy machine requests wait for a processor besides, at one depth longer than at another: Z is uneven by
-         some times the lateness that a sleeping program had meanwhile, and throughput by as much as Z matters to it
+c        proportional to 1/c: each doubling is equally likely
+Z        its share of Z + S follows Beta(1/2, 3/2): from 0 to 1, with small shares more likely
+queues   one queue and a queue each are equally likely
+error    2 %, within a factor of 2 with probability 2/3 (log-normal), in addition to the noise of repeats or, without
+         repeats, that of a mean over the number of requests; 4 % where the law of service is unknown
+waits    on a busy machine requests also wait for a processor, longer at some depths than at others: Z varies by a
+         multiple of the measured wakeup delay, and throughput in proportion to Z's part in it
 
-The interval of c takes nothing of that: it holds every c whose best curve is as likely as the best of all, up to the
-factor that chi-squared of one degree of freedom allows (profile likelihood). Those of S and Z span what each such c
-leaves open.
+The interval of c uses none of these priors: it holds every c whose best curve is as likely as the best of all, within
+the factor of chi-squared with one degree of freedom (profile likelihood). Those of S and Z span the values that such
+c allow.
 
 In units of S a structure's throughput is a number of busy servers, B(N): the bound min(N / (1 + z), c) with z = Z / S,
-times exp(-loss). The loss is what requests wait for each other below the knee, and it depends on the law of service
-through its squared coefficient of variation, scv:
+times exp(-loss). The loss is due to requests that wait for each other below the knee, and it depends on the law of
+service through its squared coefficient of variation, scv:
 
 exponential service    exact: the machine repairman for one queue, mean value analysis for a queue each
 other laws, one queue  loss of the exponential x scv^0.3 below scv 1 and x scv^0.1 above; below 0.1 it
                        falls as scv^0.55, so that constant times have none
 a queue each           loss x ((1 + scv) / 2)^q, q = 0.9 exp(-a loss / log(2 - 1/c)), a = 0.8 below scv 1 and 1.1 above:
-                       near the peak about the factor of heavy traffic (Kingman 1962), and less of it the greater the
-                       loss, which is greatest, log(2 - 1/c), at the crossing
+                       near the peak about the factor of heavy traffic (Kingman 1962), and weaker for greater loss,
+                       which is greatest, log(2 - 1/c), at the crossing
 
 The exponents were set by simulating gamma, lognormal and hyperexponential laws with scv from 0 to 4, c from 1 to 32, z
-from 0 to 3. Over these X is met by a median of 0.3 % and everywhere within 5 % with one queue; with a queue each by a
-median of 1 % (1.8 % at scv 4) and everywhere within 8 %.
+from 0 to 3. There the error of X has a median of 0.3 % and a maximum of 5 % with one queue; with a queue each a median
+of 1 % (1.8 % at scv 4) and a maximum of 8 %.
 """
 
 from __future__ import annotations
@@ -55,31 +55,31 @@ Queues = Literal["shared", "random"]
 
 ERROR_MEDIAN, ERROR_OF_UNKNOWN_LAW, ERROR_LOG_SD = 0.02, 0.04, 0.7
 UNKNOWN_SCV = (0.1, 0.5, 1.0, 2.0)
-"""Laws that are averaged over where no latencies of lone requests were kept."""
+"""Values of scv that are averaged over where the latencies of lone requests are unknown."""
 MOST_SCV = 10.0
 KINDS: tuple[Queues, ...] = ("shared", "random")
 BEYOND = 8.0
-"""Peaks up to this many times what was seen are thought of."""
+"""Peaks up to this multiple of the highest throughput are considered."""
 HOST_NOISE = 0.08
-"""By about how much of a lone request's latency the mean delay may exceed the shortest, as hosts are uneven."""
+"""Share of a lone request's latency by which the mean delay may exceed the shortest latency, as hosts vary."""
 WAITS = 2.5
-"""How many times as long as a sleeper a request waits for a processor: it is woken on its way, and on its way back."""
+"""A request's wait for a processor, in measured wakeup delays: it waits on its way, and on its way back."""
 NOT_BELOW = 0.7
-"""The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
+"""The crossing is at least this times the greatest throughput over the greatest throughput per request (noise)."""
 LEAST_RATIO = 1e-9
-"""A delay of no more than this times the service is none."""
+"""A delay of at most this times the service counts as zero."""
 _CROSSINGS, _ERRORS, _KNOTS = 120, 7, 14
 _STEPS = (np.arange(_CROSSINGS) + 0.5) / _CROSSINGS
 _NEGLIGIBLE = 15.0
 _AT_ONCE = 4_000_000
-"""This many crossings times populations are computed at once, for the sake of memory."""
+"""Crossings times populations computed at once, to limit memory."""
 
 
 @dataclass(frozen=True)
 class StructurePosterior:
-    """The cells of the grid that count, all arrays (n,): how likely each is, and what it says.
+    """The cells of the grid that are not negligible, all arrays (n,): their probabilities and parameters.
 
-    ``log_mass`` (posterior) and ``log_likelihood`` (without what is assumed of c and Z) have 0 at the best cell.
+    ``log_mass`` (posterior) and ``log_likelihood`` (without the priors of c and Z) are 0 at the best cell.
     ``service_s`` is the mean of log-normal values of relative spread ``width``; ``ratio`` is Z / S.
     """
 
@@ -105,7 +105,7 @@ class StructurePosterior:
         return float(self.mass[where].sum())
 
     def likely_servers(self, level: float) -> list[int]:
-        """Every number of servers that the points do not rule out at ``level``, ascending."""
+        """Numbers of servers that the points do not rule out at ``level``, ascending."""
         allowed = -0.5 * NormalDist().inv_cdf(0.5 + level / 2) ** 2
         return sorted({int(c) for c in self.servers[self.log_likelihood >= allowed]})
 
@@ -258,7 +258,7 @@ def _noise(points: Points) -> Array:
 
 
 def _waits(points: Points) -> Array:
-    """By how much a request's wait for a processor makes latencies uneven, relative to the shortest (m,)."""
+    """Variation of latencies by waits for a processor, relative to the shortest latency (m,)."""
     if points.woken_late_s is None:
         return np.zeros(len(points))
     return np.asarray(WAITS * points.woken_late_s / points.response_time_s[0])
@@ -275,7 +275,7 @@ def _lost(crossing: Array, busy: Array, longer: Array) -> Array:
 
 
 def _of_delay(points: Points, delay: Array) -> Array:
-    """Log likelihood of delays: none is far above the shortest latency."""
+    """Log likelihood of delays, which falls above the shortest latency."""
     if points.alone is None:
         return np.zeros_like(delay)
     from scipy.special import log_ndtr
@@ -300,7 +300,7 @@ def exponential_loss(queues: Queues, servers: int | IntArray, crossing: Array, l
 
     exact = one_queue_throughputs if queues == "shared" else own_queues_throughputs
     each = np.broadcast_to(np.asarray(servers), crossing.shape)
-    # Beyond these no server is ever idle, or a queue each loses less than a thousandth.
+    # Beyond these loads no server is ever idle, or with a queue each less than a thousandth is lost.
     most = (crossing + 8 * crossing**0.5).astype(int) + 8 if queues == "shared" else (1000 * crossing).astype(int)
     wanted = np.minimum(loads, most.max())
     whole = np.unique(np.concatenate([np.floor(wanted), np.ceil(wanted)]).clip(min=1)).astype(np.int64)
@@ -328,5 +328,5 @@ def of_law(queues: Queues, servers: int | IntArray, scv: Array, loss: Array) -> 
 
 
 def formula_error(queues: Queues, scv: Array) -> Array:
-    """How far B is from what simulation gives, relative (k,): nothing to speak of but for a queue each."""
+    """Relative error (k,) of B against simulation: negligible except for a queue each."""
     return np.asarray((0.03 if queues == "random" else 0.0) * np.abs(np.log((1 + scv) / 2)))

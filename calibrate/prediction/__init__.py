@@ -1,1 +1,1 @@
-"""Predictions held against measurements, and against other devices."""
+"""Compares predictions with measurements, and devices with each other."""

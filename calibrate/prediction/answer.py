@@ -1,4 +1,4 @@
-"""The answer of comparisons, in the order in which it is printed: three lines, a table, and what to do about it.
+"""Comparisons in words, in the order in which they are printed: three lines, a table, and what to do next.
 
 One curve has a table of its points, several have a row each. The worst point is the one missed by the largest factor.
 """
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from calibrate.prediction.truth import TruthCheck
 
 MOST_POINTS = 9
-"""Points of a curve that are shown."""
+"""The most points of a curve that are shown."""
 
 FACTOR = 1.5
-"""An error beyond this ratio is written as a factor, and a smaller one in percent."""
+"""An error beyond this ratio is written as a factor, a smaller one in percent."""
 
 FLAGGED = frozenset({"outlier", "drift-within-run"})
-"""Checks of the audit on single runs: what measuring again may mend."""
+"""Checks of the audit on single runs, which measuring again may correct."""
 
 WIDE = 2.0
 """Bands whose ends differ by more than this factor are wide."""
 
 
 def missed_text(percent: float) -> str:
-    """How far a prediction lies from what was measured.
+    """The error of a prediction in words.
 
     >>> missed_text(9.24), missed_text(-23.1), missed_text(110.0), missed_text(-60.0)
     ('+9.2 %', '-23 %', '2.1 times too high', '2.5 times too low')
@@ -62,7 +62,7 @@ def missed_text(percent: float) -> str:
 
 
 def answer(done: Sequence[Comparison]) -> list[str]:
-    """The first lines: what was predicted from what, the knee, and by how much the held-out points are missed."""
+    """The first lines: what was predicted from which points, the knee, and the errors at the held-out points."""
     return [_heading(done), *_knees(done), labelled("MISSED", _missed(done))]
 
 
@@ -72,7 +72,7 @@ def answer_table(done: Sequence[Comparison]) -> str:
 
 
 def last_lines(done: Sequence[Comparison]) -> list[str]:
-    """How many held-out points are inside their bands, the worst of them, a known truth, and what to measure next."""
+    """The last lines: held-out points inside their bands, the worst point, a known truth, what to measure next."""
     lines = [labelled("SURE?", _sure(done))]
     if worst := worst_text(done, named=len(done) > 1):
         lines.append(labelled("WORST", worst))
@@ -132,7 +132,7 @@ def _missed(done: Sequence[Comparison]) -> str:
 
 
 def _repeat_noise(points: Sequence[Points]) -> str:
-    """``0.66 % (median; 34 % at most)``: a quiet median may hide one load whose repeats do not agree."""
+    """``0.66 % (median; 34 % at most)``: a small median may hide one load whose repeats disagree."""
     typical = [n for p in points if (n := p.repeat_noise_pct()) is not None]
     most = max((100 * float(np.nanmax(p.spread)) for p in points if np.isfinite(p.spread).any()), default=0.0)
     return f"{format_percent(float(np.median(typical)))} (median; {format_percent(most)} at most)" if typical else ""
@@ -184,7 +184,7 @@ def _sure(done: Sequence[Comparison]) -> str:
 
 
 def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
-    """The held-out point that is missed by the largest factor: measured, predicted, and the band; empty without one."""
+    """The held-out point with the largest error factor: measured, predicted, and the band; empty without one."""
     found = []
     for c in done:
         miss = np.abs(np.log1p(_residuals(c, "response" if c.is_open else "throughput") / 100))
@@ -210,7 +210,7 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
 
 
 def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:
-    """What to measure next of some curves, the load that most of them want; empty where nothing would say more.
+    """What to measure next, the load that helps most of the curves; empty where no load would help.
 
     Each curve has its name, the advice, and the knee that is printed.
     """
@@ -231,7 +231,7 @@ def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:
 
 
 def curves_table(done: Sequence[Comparison]) -> str:
-    """A row for each curve of one kind of load: the knee, the peak, what is missed, and how many points are in band."""
+    """A row for each curve of one kind of load: the knee, the peak, the errors, and the number of points in band."""
     return table(*curve_rows(done))
 
 
@@ -260,7 +260,7 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
 
 
 def points_rows(comparison: Comparison, shown: Sequence[int]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of what was measured and predicted, with bands, at the points ``shown``."""
+    """Header and rows of measured and predicted values, with bands, at the points ``shown``."""
     points, p = comparison.points, comparison.predicted
     show, inside = points.load_type.throughput_figure, comparison.inside
     rows = []
@@ -276,7 +276,7 @@ def points_rows(comparison: Comparison, shown: Sequence[int]) -> tuple[list[str]
             with_interval(format_duration, *p.response_band(i), to="-"),
             missed_text(comparison.residual_response_pct[i]),
         ]
-        given = comparison.is_open  # what arrives leaves
+        given = comparison.is_open  # throughput equals arrivals
         rows.append([points.load_type.text(points.load[i]), *([] if given else x), *r, remark])
     half = ["PREDICTED (band)", "ERROR"]
     throughput = [] if comparison.is_open else [points.load_type.rate_name.upper(), *half]
@@ -312,7 +312,7 @@ def long_text(comparison: Comparison) -> str:
 
 
 def verdict(c: Comparison) -> str:
-    """The result in a few sentences: the knee, what is missed, a known truth, flagged runs, the audit, what is next."""
+    """The result in a few sentences: the knee, the errors, a known truth, flagged runs, the audit, the next load."""
     flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
     errors = [f for f in c.audit if f.severity == "error"]
     following = next_text([("", c.next, c.knee)])

@@ -1,4 +1,4 @@
-"""Baselines: the simplest predictions of a curve. A model that does not beat them on unseen points earns no place.
+"""Baselines: the simplest predictions of a curve. A useful model must beat them on held-out points.
 
 Every baseline takes the same arguments and returns the same two arrays::
 
@@ -8,8 +8,8 @@ Every baseline takes the same arguments and returns the same two arrays::
 ``at`` (m,) are the loads to predict, and both results are (m,). Repeats of a load are allowed; one point is enough. All
 baselines are deterministic, take milliseconds, and their throughputs scale with those of the points.
 
-All values are positive and finite (an injected delay may be zero). Raises ValueError where an open queue is asked for a
-load beyond its capacity.
+All values are positive and finite (an injected delay may be zero). Raises ValueError for a load beyond the capacity of
+an open queue.
 
 >>> x, r = BASELINES["queue_depth"]["plain bound"]([1, 32], [1e4, 8e4], [1e-4, 4e-4], [4, 64])
 >>> x.tolist(), (1e6 * r).round().tolist()
@@ -35,13 +35,13 @@ from calibrate.points import Points, mape, residuals_pct
 Baseline = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], tuple[Array, Array]]
 
 WEAK_LOG_SD = 2.0
-"""That of R1 and Xmax around their values in the plain bound."""
+"""Log standard deviation of R1 and Xmax around their values in the plain bound."""
 
 MISFIT = 0.05
-"""The standard deviation of the logarithm of one measurement around its curve: 3 to 6 % as a rule."""
+"""The standard deviation of the logarithm of one measurement around its curve: usually 3 to 6 %."""
 
 PEAKS, PEAK_MEDIAN, PEAK_LOG_SD = np.geomspace(1.005, 2, 60), 1.1, 0.2
-"""The peak bandwidth of a memory over the highest that was measured: what is tried, and how likely each is."""
+"""The peak bandwidth of a memory over the highest measured: values to try, and their log-normal prior."""
 
 
 def plain_bound(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
@@ -57,10 +57,10 @@ def plain_bound(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at:
 def most_probable_p_norm(
     load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
 ) -> tuple[Array, Array]:
-    """X(N) = [(N / R1)^-p + Xmax^-p]^(-1/p) at the most probable R1, Xmax and p: the rival in ten lines.
+    """X(N) = [(N / R1)^-p + Xmax^-p]^(-1/p) at the most probable R1, Xmax and p, in ten lines.
 
-    p is log-normal around 2.6, R1 and Xmax weakly so around those of :func:`plain_bound` (which this curve reaches as p
-    grows), and a measurement misses the curve by ``MISFIT``.
+    p is log-normal around 2.6, R1 and Xmax widely log-normal around those of :func:`plain_bound` (the limit of this
+    curve for large p), and a measurement deviates from the curve by ``MISFIT``.
     """
     from scipy.optimize import least_squares
 
@@ -92,7 +92,7 @@ def scalability_law(load: ArrayLike, throughput: ArrayLike, response: ArrayLike,
     n, x, _, at = _points(load, throughput, response, at)
     known = (1, 2, 4)[min(len(np.unique(n)), 3) - 1]
 
-    def corners(n: Array) -> Array:  # N / X where a and b are 0 or 1; that of any others is a sum of these
+    def corners(n: Array) -> Array:  # N / X where a and b are 0 or 1; that of others is a sum of these
         return np.column_stack([np.ones_like(n), n, 1 + n * (n - 1), n**2])[:, :known]
 
     rows, time = corners(n), n / x
@@ -192,7 +192,7 @@ BASELINES: Mapping[str, Mapping[str, Baseline]] = {
 def _points(
     load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
 ) -> tuple[Array, Array, Array, Array]:
-    """The points, ascending, and the loads to predict."""
+    """The points, ascending in load, and the loads to predict."""
     arrays = [np.atleast_1d(np.asarray(values, dtype=float)) for values in (load, throughput, response, at)]
     order = np.lexsort(arrays[2::-1])
     return arrays[0][order], arrays[1][order], arrays[2][order], arrays[3]
@@ -204,7 +204,7 @@ def _closed(loads: Array, throughput: Array) -> tuple[Array, Array]:
 
 
 def _between(places: Array, values: Array, at: Array) -> Array:
-    """exp of the straight lines through the mean logarithms at equal places; flat beyond the ends."""
+    """Log-linear interpolation through the mean logarithms at equal places; flat beyond the ends."""
     known, which = np.unique(places, return_inverse=True)
     means = np.bincount(which, np.log(values)) / np.bincount(which)
     return np.exp(np.interp(at, known, means))
@@ -217,10 +217,10 @@ def _check_capacity(loads: Array, capacity: float, queue: str) -> None:
 
 @dataclass(frozen=True)
 class BaselineError:
-    """Absolute errors in percent over ``points`` held-out points: the median, and what nine in ten stay below.
+    """Absolute errors in percent over ``points`` held-out points: the median, and the 90th percentile.
 
     Throughput errors are None where the load is the throughput itself (arrival rates, bandwidths). All errors are None
-    where the baseline has no answer; ``why`` gives the reason.
+    where the baseline has no prediction; ``why`` gives the reason.
     """
 
     name: str
@@ -268,7 +268,7 @@ def _median_and_p90(predicted: Array, observed: Array) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Rung:
-    """One model of the ladder: errors are mean absolute percentages; held-out ones are None without such points."""
+    """One model of the ladder: mean absolute errors in percent; held-out ones are None without such points."""
 
     name: str
     assumption: str
@@ -281,7 +281,7 @@ class Rung:
 
 
 def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
-    """Every model that fits these points' kind of load, calibrated on the points of ``fitted``, best first.
+    """Every model for the kind of load of these points, calibrated on the points of ``fitted``, best first.
 
     ``predicted`` is what ``fitted`` predicts at the loads of ``points``.
     """
@@ -307,12 +307,12 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
 
 
 def _models(points: Points, deepest: float) -> list[CurveModel]:
-    """The models of the points' kind of load, without those that nothing in the points calls for."""
+    """The models of the points' kind of load, without those that the points cannot support."""
     return [model for model in map(model_named, MODELS[points.load_kind]) if _may_hold(model, points, deepest)]
 
 
 def _may_hold(model: CurveModel, points: Points, deepest: float) -> bool:
-    """Whether the points ask for what the model adds: a falling response, a decline, servers that can be counted."""
+    """Whether the points support the model's extra term: a falling response, a decline, a number of servers."""
     match model.name:
         case "M/G/c with setup":
             from calibrate.models.open import falls
@@ -330,7 +330,7 @@ def _may_hold(model: CurveModel, points: Points, deepest: float) -> bool:
 
 
 def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Array]) -> Rung:
-    """The rung of a fit to the points ``calibrated`` (m,), by the throughput and response (m,) it gives at all."""
+    """The rung of a fit to the points ``calibrated`` (m,), from its throughput and response (m,) at all points."""
     model = made.curve_model
     parameters = {
         name: float(np.exp(made.table.weight @ np.log(np.maximum(values, 1e-300))))

@@ -1,4 +1,4 @@
-"""Hold a prediction against the measurement: calibrate on a few points, predict the others, report what is missed."""
+"""Compares a prediction with measurements: calibrates on a few points, predicts the others, reports the errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from calibrate.prediction.truth import TruthCheck
 
 DRAWN = 120
-"""Loads of a smooth curve over rates; depths span fewer decades, and delays bend more sharply."""
+"""Number of loads of a smooth curve."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,9 +38,9 @@ class Summary:
     """Errors of a comparison in percent: mean absolute (``mape``) and median absolute (``mdape``) ones.
 
     Held-out numbers are None where no point was held out; ``repeat_noise_pct`` is the median relative standard
-    deviation of one repeat of a point's throughput, None where nothing was repeated: no model can be expected to miss
-    by less. ``inside_band_pct`` is the share of held-out throughputs inside the band. In open sweeps, whose throughput
-    is given, both are those of the response time.
+    deviation of one repeat of a point's throughput, None without repeats: the least error to expect of any model.
+    ``inside_band_pct`` is the share of held-out throughputs inside the band. In open sweeps, whose throughput is given,
+    both are those of the response time.
     """
 
     held_out_points: int
@@ -55,7 +55,7 @@ class Summary:
     repeat_noise_pct: float | None
 
     def __repr__(self) -> str:
-        """A line or two: what is missed at the held-out points, and how many lie inside their bands."""
+        """A line or two: the errors at the held-out points, and the share inside their bands."""
         missed = [
             f"{what} missed by {format_percent(median)}"
             for what, median in (
@@ -90,13 +90,13 @@ class Comparison(Result):
 
     @cached_property
     def audit(self) -> tuple[Finding, ...]:
-        """What the audit of the curve, the points and the importer found."""
+        """Findings of the audit of the curve, of the points and of the importer."""
         noticed = (f for f in self.sweep.findings if f.series in (None, self.series))
         return (*audit(self.sweep, self.series), *doubts_of_its_points(self.fit), *noticed)
 
     @property
     def provenance(self) -> Provenance:
-        """How the sweep was measured."""
+        """The sweep's provenance."""
         return self.sweep.provenance
 
     @property
@@ -111,12 +111,12 @@ class Comparison(Result):
 
     @property
     def calibrated_here(self) -> bool:
-        """Whether all that the model was calibrated on is among these points."""
+        """Whether all calibration points are among these points."""
         return 0 < len(self.fit.used) <= int((~self.held_out).sum())
 
     @cached_property
     def models(self) -> tuple[Rung, ...]:
-        """The ladder of models on the same points; none where too few of these points were calibrated on."""
+        """The ladder of models on the same points; empty where too few of them are calibration points."""
         from calibrate.prediction.baselines import ladder
 
         enough = (~self.held_out).sum() >= needed(self.points)
@@ -136,9 +136,9 @@ class Comparison(Result):
 
     @cached_property
     def at_knee(self) -> tuple[float, float]:
-        """Throughput and response time that the predicted curve has at the knee's load; the knee's own without one.
+        """Throughput and response time of the predicted curve at the knee's load; without a load, the knee's own.
 
-        The knee's own are medians over all curves that fit, each at its own knee, and may lie off the median curve.
+        The knee's own are medians over all curves, each at its own knee, and may lie off the median curve.
         """
         knee, curve = self.knee, self.smooth
         if knee.load is None:
@@ -149,12 +149,12 @@ class Comparison(Result):
 
     @property
     def is_open(self) -> bool:
-        """Whether the loads are throughputs themselves (arrival rates, or bandwidths): response times are predicted."""
+        """Whether loads are throughputs (arrival rates, or bandwidths), so that only response times are predicted."""
         return self.points.load_type.is_throughput
 
     @cached_property
     def truth(self) -> TruthCheck | None:
-        """The fit against the truth, where the device is one whose truth is known."""
+        """The fit against the truth, for a known device; else None."""
         if "truth" not in self.provenance.details or not self.fit.load_type.is_drive:
             return None
         from calibrate.prediction.truth import check_truth  # which simulates
@@ -172,12 +172,12 @@ class Comparison(Result):
 
     @cached_property
     def residual_throughput_pct(self) -> Array:
-        """100 (predicted / observed - 1), (m,)."""
+        """Residuals of the throughput, 100 (predicted / observed - 1), (m,)."""
         return residuals_pct(self.predicted.throughput_per_s, self.points.throughput_per_s)
 
     @cached_property
     def residual_response_pct(self) -> Array:
-        """100 (predicted / observed - 1), (m,)."""
+        """Residuals of the response time, 100 (predicted / observed - 1), (m,)."""
         return residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
 
     @cached_property
@@ -211,14 +211,14 @@ class Comparison(Result):
 
     @cached_property
     def baselines(self) -> tuple[BaselineError, ...]:
-        """What each baseline misses on the same held-out points; empty where none can be calibrated here."""
+        """The errors of each baseline at the same held-out points; empty where none can be calibrated here."""
         from calibrate.prediction.baselines import baseline_errors
 
         return baseline_errors(self.points, self.held_out) if self.calibrated_here else ()
 
     @cached_property
     def model_error(self) -> BaselineError:
-        """What the model itself misses on the held-out points (at least one), in the terms of ``baselines``."""
+        """The model's errors at the held-out points (at least one), as for ``baselines``."""
         from calibrate.prediction.baselines import error_of
 
         unseen, made = self.points.at(self.held_out), self.predicted
@@ -227,7 +227,7 @@ class Comparison(Result):
 
     @cached_property
     def next(self) -> NextLoad | None:
-        """The load to measure next, by all points (:mod:`calibrate.next`)."""
+        """The load to measure next, given all points (:mod:`calibrate.next`)."""
         return advice(self.points)
 
     @property
@@ -319,9 +319,9 @@ def compare(
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends
     and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next`). ``series`` and
-    ``model`` are as in ``fit``. ``fitted`` takes a fit made before (from a data sheet, another run, or this one) in
-    place of a calibration; a point counts as calibrated on when that very measurement, load and throughput, is among
-    the fit's. Raises DataError and ValueError as ``fit`` does.
+    ``model`` are as in ``fit``. ``fitted`` is an existing fit (from a data sheet, another run, or this one) to use
+    instead of a calibration; its calibration points are those with the same load and throughput as one of the fit's.
+    Raises DataError and ValueError as ``fit`` does.
 
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
@@ -345,9 +345,9 @@ def compare(
 def compare_all(
     sweep: Sweep, use: Sequence[float] | None = None, *, model: str | None = None
 ) -> tuple[list[Comparison], dict[str, str]]:
-    """``compare`` for every series that has points enough, and {series: why not} for the others.
+    """``compare`` for every series with enough points, and {series: reason} for the others.
 
-    Raises DataError where not one series can be compared, with the first reason.
+    Raises DataError where no series can be compared, with the first reason.
 
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read")

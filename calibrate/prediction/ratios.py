@@ -1,10 +1,10 @@
-"""What differs between two fitted devices, and by how much: ratios of their parameters, with intervals.
+"""Differences between two fitted devices: ratios of their parameters, with intervals.
 
-Each fit's table of weights stands for some devices, independently of the other's. So every device of the one over
-every device of the other is one value of their ratio, and its quantiles are the interval. A difference lies beyond the
-intervals where that of the ratio does not hold 1. The intervals know the points of each fit and their repeats, and
-nothing of another day, another temperature or another drive of the same make: to compare makes, measure several of
-each. Whether one device changed between two sweeps, load by load, is the question of :mod:`calibrate.changes.change`.
+The devices of one fit's table of weights are independent of the other's. So every device of the one over every device
+of the other is one value of the ratio, whose quantiles are the interval. A difference is significant where the interval
+does not contain 1. The intervals cover the noise of the points and repeats of each fit, but not another day, another
+temperature or another drive of the same make: to compare makes, measure several of each.
+:mod:`calibrate.changes.change` tests whether one device changed between two sweeps, load by load.
 
 At a level of 90 % one ratio in ten lies beyond its interval by chance, even between a device and itself.
 """
@@ -27,9 +27,9 @@ WORDS = {
     "N*": ("queueing {} later", "queueing {} earlier"),
     "knee": ("a knee {} higher", "a knee {} lower"),
 }
-"""What a ratio above and one below 1 mean, of the quantities that people ask for."""
+"""Quantity -> words for a ratio above 1 and for one below 1."""
 MOST_PERCENT = 1.5
-"""A ratio beyond this is said as a factor."""
+"""A ratio beyond this is written as a factor."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ParameterDifference:
         return {**asdict(self), "beyond": self.beyond}
 
     def sentence(self) -> str:
-        """In words, without the names of the devices: percent up to half as much again, beyond it the factor.
+        """The difference in words, without the devices' names: percent, or a factor beyond ``MOST_PERCENT``.
 
         >>> ParameterDifference("R1", "a", "b", 2.8, 1.6, 4.5).sentence()
         '2.8 times slower alone (1.6 to 4.5)'
@@ -82,7 +82,7 @@ def _factor(value: float) -> str:
 def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[ParameterDifference, ...]:
     """Each quantity of ``WORDS`` that both fits know, ``other`` over ``first``; ``names`` are the devices'.
 
-    The fits are of the same kind of load. A quantity that may be zero or infinite has no ratio.
+    Both fits must have the same kind of load. A quantity that may be zero or infinite has no ratio.
 
     >>> from calibrate import from_datasheet
     >>> old, new = from_datasheet(80e-6, 300e3), from_datasheet(80e-6, 600e3)
@@ -108,7 +108,7 @@ def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Paramet
 def _quantities(fit: Fit) -> dict[str, tuple[float | None, Array]]:
     """The estimate and the values in all rows (n,) of each parameter, and of the knee.
 
-    The knee is that of the load; of delays, whose knee is a throughput, that throughput.
+    The knee is its load; for delays it is the throughput at the knee.
     """
     rows = fit.table.spread()[0]
     report = fit.curve_model.report(rows)

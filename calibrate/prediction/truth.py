@@ -1,14 +1,14 @@
-"""Estimate against truth: what a fit says of a device whose truth is known, parameter by parameter, and its true curve.
+"""Compares the fit of a known device with the truth, parameter by parameter, and with its true curve.
 
 The truth comes from the provenance (:mod:`measure.known_device.server`). The true curve is solved where there is an
 exact formula and simulated where there is none:
 
-closed, one queue      X = min(N, c) / S for any law where nothing but the station is visited: at N >= c no server is
-                       ever idle, below it nobody waits; with a delay Z, exact for exponential service (the machine
+closed, one queue      X = min(N, c) / S for any law where only the station is visited: at N >= c no server is ever
+                       idle, below it no request waits; with a delay Z, exact for exponential service (the machine
                        repairman) and constant times, X = min(N / (Z + S), c / S), simulated otherwise
 closed, a queue each   random routing: exact for exponential service (Gordon and Newell 1967), simulated otherwise
 open, one queue        M/G/1, M/M/c, M/D/c exactly, simulated otherwise
-open, a queue each     c times M/G/1 with a c-th of the arrivals (a random split of a Poisson process is one)
+open, a queue each     c times M/G/1 with a c-th of the arrivals (a random split of a Poisson process is Poisson)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DRAWN = 24
 
 @dataclass(frozen=True)
 class Against:
-    """One quantity: what is true, what was estimated, and whether its interval holds the truth (None: no interval)."""
+    """One quantity: truth, estimate, and whether the interval contains the truth (None: no interval)."""
 
     name: str
     truth: float
@@ -45,7 +45,7 @@ class Against:
 
 @dataclass(frozen=True)
 class TruthCheck:
-    """A fit held against the truth: its parameters, its knee, and the true curve at the measured loads (m,)."""
+    """A fit against the truth: its parameters, its knee, and the true curve at the measured loads (m,)."""
 
     truth: Truth
     parameters: tuple[Against, ...]
@@ -79,7 +79,7 @@ class TruthCheck:
 
 
 def check_truth(recorded: Mapping[str, Any], fit: Fit, loads: Array) -> TruthCheck:
-    """The fit against the truth that a sweep's provenance holds. Raises DataError where that is damaged."""
+    """The fit against the truth in a sweep's provenance. Raises DataError where that is damaged."""
     truth, knee = Truth.from_dict(recorded), fit.knee
     known = _known(truth, fit)
     throughput, response = true_curve(truth, fit.load_kind, loads)
@@ -109,7 +109,7 @@ def true_curve(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array
 
 
 def _response_at(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array]:
-    """Loads at which the response is computed, and it."""
+    """Loads at which the response time is computed, and its values, seconds."""
     law, servers, central = truth.service, truth.servers, truth.queueing == "central" or truth.servers == 1
     if LOADS[kind].is_closed:
         at = np.unique(np.concatenate([np.floor(loads), np.ceil(loads), [servers, truth.crossing]]).clip(min=1))
@@ -131,7 +131,7 @@ def _response_at(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Arr
 def _closed(
     law: Distribution, servers: int, queues: Literal["shared", "random"], delay_s: float, population: int
 ) -> float:
-    """The response time with ``population`` requests, the delay included; a request alone waits for nobody."""
+    """The response time with ``population`` requests, the delay included, seconds; a lone request never waits."""
     if population == 1:
         return law.mean + delay_s
     station = Station(law, servers=servers, queues=queues)
@@ -142,7 +142,7 @@ def _closed(
 
 
 def _open(law: Distribution, servers: int, rate: float) -> float:
-    """W of M/G/c."""
+    """W of M/G/c, seconds."""
     model = GGc(Exponential(1 / rate), law, servers)
     metrics = solve(model)
     if metrics.kind != "exact":
@@ -156,9 +156,9 @@ def _fewer(loads: Array) -> Array:
 
 
 def _known(truth: Truth, fit: Fit) -> dict[str, float]:
-    """The true value of everything that ``fit`` may estimate, the knee by its definition among it.
+    """The true value of every quantity that ``fit`` may estimate, with the knee by its definition.
 
-    Of open sweeps ``c`` is meant with the model's queues, so a device with others has none.
+    For open sweeps ``c`` assumes the model's kind of queues, so a device with the other kind has none.
     """
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
     lone = mean + truth.delay_s
@@ -175,7 +175,7 @@ def _known(truth: Truth, fit: Fit) -> dict[str, float]:
 
 
 def _best_utilization(truth: Truth) -> float:
-    """rho* of maximal power rho / W: 1 / (1 + sqrt((1 + scv) / 2)) for M/G/1, else looked for on the true curve."""
+    """rho* of maximal power rho / W: 1 / (1 + sqrt((1 + scv) / 2)) for M/G/1, else from the true curve."""
     if truth.servers == 1 or truth.queueing == "per-server":
         return float(1 / (1 + np.sqrt((1 + truth.service.scv) / 2)))
     rho = np.linspace(0.05, 0.95, 91)

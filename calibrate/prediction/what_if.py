@@ -1,14 +1,14 @@
-"""What if: the device with more workers, copies of it, faster service, a longer way to it; how many a rate takes.
+"""What-if questions: more workers, copies, faster service, added latency; and the number of devices for a rate.
 
 The stations behind the curve are changed, and the changed stations are solved:
 
-- workers k to m: c servers become m where there are k now, with the same service and delay;
+- workers k to m: the c = k servers become m, with the same service and delay;
 - service times s: S becomes s S; the delay Z, the host's and the link's, stays;
 - latency + t: Z becomes Z + t;
 - copies k to m: m / k times the device, with the load spread evenly; a lone request takes as long as before.
 
-Where the points do not tell the servers from the delay, every structure that they allow is changed, so that the band
-says what is open. What the stations miss at the measured loads is carried along.
+Where the points do not separate the servers from the delay, every structure that they allow is changed, so that the
+band shows the uncertainty. The misfit of the stations at the measured loads is kept.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from measure.units import counted, format_duration, format_percent, format_rate
 from qsim.errors import InvalidParameterError
 
 RULED_OUT = 2.0
-"""A number of workers is ruled out if it misses the points by this many times what free numbers miss, and UNLIKELY."""
+"""A number of workers is ruled out where its error is this multiple of that of free numbers, and above UNLIKELY."""
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What is changed: ``workers`` and ``copies``, how many now and how many then; the factor ``service`` on service
-    times; ``latency_s`` that is added to the delay. ``called`` is what a copy is called: a drive, a replica.
+    """The change: ``workers`` and ``copies``, (number now, number then); ``service``, a factor on service times;
+    ``latency_s``, added to the delay. ``called`` is the word for a copy: a drive, a replica.
 
     >>> from calibrate import from_datasheet, what_if
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -70,13 +70,13 @@ class WhatIf:
 
     @property
     def changes_stations(self) -> bool:
-        """Whether the device itself is changed, and not how many there are."""
+        """Whether the device itself is changed, not only the number of copies."""
         return self.workers is not None or self.service is not None or self.latency_s is not None
 
 
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """``fit`` predicts the changed device; ``changes`` and ``assumptions`` say in words what was changed and how.
+    """A changed device: its ``fit``; ``changes`` and ``assumptions`` in words.
 
     >>> from calibrate import WhatIf, from_datasheet, what_if
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -129,7 +129,7 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
 
 
 def structure_fit(fit: Calibration, servers: int | None = None) -> Fit:
-    """The points of ``fit``, calibrated as ``servers`` (None: unknown) and a delay. DataError for no closed sweep."""
+    """``fit`` refitted as ``servers`` (None: unknown) and a delay. DataError where it is not of a closed sweep."""
     made = fit_points(points_again(fit), ServersAndDelay(servers), level=fit.level)
     made = replace(made, details=fit.details, measured=fit.measured, law=fit.law, contradicted=fit.contradicted)
     return made if fit.used else replace(made, **NOTHING_USED)
@@ -170,7 +170,7 @@ def _stations(fit: Fit, change: WhatIf) -> tuple[Fit, list[str], list[str]]:
 
 
 def _copies(fit: Fit, copies: tuple[float, float], called: str) -> tuple[Fit, str, str]:
-    """More or fewer of the device; each meets its share of the load."""
+    """More or fewer copies of the device; each gets its share of the load."""
     now, then = (int(n) for n in copies)
     most = fit.knee.high
     if most is not None and most * then / now < 1:
@@ -199,7 +199,7 @@ def _missed(fit: Fit) -> float:
 
 
 def _carried(fit: Fit, changed: Fit, loads: Array) -> Fit:
-    """``changed`` with what the curve of ``fit`` missed at its points."""
+    """``changed`` with the misfit of ``fit`` at its points."""
     if not len(loads):
         return changed
     old, new = (np.exp(f.table.weight @ np.log(f.curve_model.curve(f.table.values, loads)[0])) for f in (fit, changed))
@@ -210,7 +210,7 @@ def _carried(fit: Fit, changed: Fit, loads: Array) -> Fit:
 
 
 def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
-    """The parameters of the changed device; what was not identifiable is not so now."""
+    """The parameters of the changed device; those that were not identified stay so."""
     found, report = {}, changed.curve_model.report
     for name, (unit, _) in report(changed.table.values[:1]).items():
         estimate, low, high = middle(changed.table, lambda values, name=name: report(values)[name][1], fit.level)  # type: ignore[misc]
@@ -220,7 +220,7 @@ def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
 
 
 ROOM = 0.8
-"""The share of its peak at which each should be busy, so that waiting stays short."""
+"""The largest share of its peak at which each device should work, so that waiting stays short."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class Capacity:
 
 
 def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Capacity:
-    """How many of the device serve a rate. Raises DataError for a fit over no number of requests or clients.
+    """The number of devices that serve a rate. Raises DataError for a fit over anything but requests or clients.
 
     >>> from calibrate import from_datasheet
     >>> print(capacity_for(from_datasheet(idle_latency=2e-3, peak_iops=1e3), 3000))
