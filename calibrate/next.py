@@ -1,18 +1,18 @@
-"""Which loads to measure first, and which to measure next: one answer for every command.
+"""Recommends which loads to measure first, and which to measure next, for every command.
 
-The first loads are one recommendation for every command, also for which to calibrate on where others are held out. Of
-queue depths 1 and 32, and with three 1, 8 and 64, or the nearest that were measured. Over 554 public sweeps, mean
-errors over the whole curve from 1 to 64 are 10.0 % from the pair and 5.7 % from the three, and N* is within a factor
-1.41 of its value from all points on 92 and on 98 % of them. Of other loads: the two ends, and the middle.
+The first loads are the same for every command, and also the loads to calibrate on where others are held out. They are
+queue depths 1 and 32, or of three 1, 8 and 64, or the nearest that were measured. On 554 public sweeps, mean errors
+over the whole curve from 1 to 64 are 10.0 % from the pair and 5.7 % from the three, and N* is within a factor 1.41 of
+its value from all points on 92 and on 98 % of them. For other loads they are the two ends, and the middle.
 
-Of a memory a fourth point follows, where the fit to three predicts 85 % of the peak: near the bend three points leave
-most open. Over published memories a fourth one where they predict 80 to 90 % of the highest bandwidth takes more from
-the error than any change of the model (``examples/accuracy/accuracy_memory.py``).
+For a memory a fourth point follows, where the fit to three predicts 85 % of the peak: three points are least certain
+near the bend. On published memories a fourth point at 80 to 90 % of the highest bandwidth reduces the error more than
+any change of the model (``examples/accuracy/accuracy_memory.py``).
 
-The next load is the one that narrows the curve or the knee most, and never one that was measured. The fit expects
+The next load is the one that narrows the curve or the knee most, and never a measured one. The fit predicts
 measurements at all loads, with a covariance V of their logarithms (parameters and misfit together). Measuring at a is
-expected to take V(b, a)^2 / V(a, a) from the variance at each load b, and cov(knee, a)^2 / V(a, a) from that of the
-logarithm of the knee: what a linear regression on one new observation explains. That is Bayesian experimental design
+expected to reduce the variance at each load b by V(b, a)^2 / V(a, a), and that of the logarithm of the knee by
+cov(knee, a)^2 / V(a, a), as in a linear regression on one new observation. That is Bayesian experimental design
 in its linear-Gaussian form (Lindley 1956; Chaloner and Verdinelli, Statistical Science 1995).
 
 An adaptive sweep is the loop around :func:`next_load`: depths 1 and 32 first, then the depth that narrows the knee
@@ -47,28 +47,28 @@ PAIR: tuple[float, ...] = (1.0, 32.0)
 TRIPLE: tuple[float, ...] = LOADS["queue_depth"].default_points
 
 ENOUGH = 6
-"""From six measured loads on three are calibrated on, and three are left to compare with; from fewer, two."""
+"""From this number of loads on three are for calibration and the rest for comparison; with fewer, two."""
 
 MIDDLE = 0.65
-"""The share of the highest bandwidth to measure between the ends: about where the steady climb shows best."""
+"""The share of the highest bandwidth to measure between the ends, where the steady climb shows best."""
 
 SHALLOWEST_DEEP = 64
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95])
-"""Rates and bandwidths that may be measured, of the least peak that the points allow."""
+"""Candidate rates and bandwidths, as shares of the least peak that the points allow."""
 
 MOST_PERCENT = 0.5
 """Wider bands are written as a factor."""
 
 NEAR = math.log(2)
-"""How far from N* the third depth may lie, as a logarithm."""
+"""The largest log distance of the third depth from N*."""
 
 LEAST_SHARE = 0.1
-"""A load that takes less than this share of the variance is not worth measuring."""
+"""A load that reduces the variance by less than this share is not worth measuring."""
 
 
 @dataclass(frozen=True)
 class NextLoad:
-    """The load to measure next; half the median width of the bands (relative) and the knee's interval, now and then.
+    """The load to measure next; median half width of the bands (relative) and the knee's interval, before and after.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -106,9 +106,9 @@ class NextLoad:
         return asdict(self)
 
     def gain(self, printed: Knee | None = None) -> str:
-        """How narrow the bands of a fit to all points are expected to be then, and the knee.
+        """The expected widths of the bands, and of the knee's interval, of a fit to all points with the new one.
 
-        The knee is left out where another one is ``printed``, as that of a fit to some of the points.
+        The knee is left out where another one is ``printed``, such as that of a fit to some of the points.
         """
         now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
         knee = ""
@@ -149,8 +149,8 @@ def next_load(
 ) -> NextLoad | None:
     """The load to measure next, of ``loads`` (None: depths 1, 2, 4...; sensible delays; shares of the peak).
 
-    ``measured`` are further loads that were measured. ``goal`` None means the knee
-    where it is open by more than a factor of two, else the curve. None where nothing is left that would tell enough.
+    ``measured`` are further loads that were measured. ``goal`` None means the knee where its interval spans more than
+    a factor of two, else the curve. Returns None where no load would help enough.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -184,8 +184,8 @@ def next_load(
 def third_depth(fit: Fit, candidates: Array) -> float | None:
     """The third depth after depth 1 and a deeper one: of the ``candidates`` between, the nearest to N* = R1 X.
 
-    Over public sweeps it is as good as depth 8 and never worse. None of any other fit, where none lies near, and where
-    the deeper of the two hardly saturates the device: then a deeper one is wanted.
+    On public sweeps it is as good as depth 8 and never worse. None for any other fit, where no candidate is near, and
+    where the deeper of the two hardly saturates the device: then a deeper one is needed.
     """
     points = fit.points
     if points is None or not fit.load_type.is_closed or len(fit.used) != 2 or min(fit.used) > 1:
@@ -199,7 +199,7 @@ def third_depth(fit: Fit, candidates: Array) -> float | None:
 
 
 class _Design:
-    """What measuring at each of some loads would take from the variances, as shares (m,) of all there is."""
+    """The reduction of the variances by a measurement at each of m loads, as shares (m,)."""
 
     def __init__(self, fit: Fit, loads: Array) -> None:
         self.fit, self.loads = fit, loads
@@ -261,7 +261,7 @@ class _Design:
 
 
 def _candidates(fit: Fit) -> Array:
-    """Loads that may be measured: doublings of depth, 1, 2 and 5 times powers of ten of delay, shares of the peak."""
+    """Candidate loads: doublings of depth, 1, 2 and 5 times powers of ten of delay, shares of the peak."""
     if fit.load_type.is_closed:
         deepest = min(max(SHALLOWEST_DEEP, 2 * max(fit.used)), DECLINE_FROM / 2)
         return np.array([2.0**i for i in range(64) if 2.0**i <= deepest])
@@ -275,9 +275,9 @@ def _candidates(fit: Fit) -> Array:
 
 
 def recommended(depths: Sequence[float], count: int) -> list[float]:
-    """Of the measured ``depths``, those nearest (by ratio) to the recommended two or three, ascending.
+    """The measured ``depths`` nearest (by ratio) to the recommended two or three, ascending.
 
-    Depths where throughput may fall again are taken only where there is nothing else.
+    Depths where throughput may fall again are used only without others.
 
     >>> recommended([1.0, 2, 4, 8, 16, 32, 64, 128], 3)
     [1.0, 8.0, 64.0]
@@ -299,7 +299,7 @@ def to_calibrate_on(points: Points) -> list[float]:
 
 
 def to_begin_with(kind: LoadKind, loads: Sequence[float]) -> list[float]:
-    """Of the ``loads`` that can be measured, those to measure first, ascending: a plan has no throughputs yet.
+    """The ``loads`` to measure first, ascending: a plan has no throughputs yet.
 
     >>> to_begin_with("queue_depth", [1, 2, 4, 8, 16, 32, 64]), to_begin_with("queue_depth", [1, 8, 32, 64])
     ([1.0, 8.0, 64.0], [1.0, 32.0])
@@ -316,19 +316,19 @@ def to_begin_with(kind: LoadKind, loads: Sequence[float]) -> list[float]:
 
 
 FOURTH = 0.85
-"""Of the peak: where the fourth point lies."""
+"""The share of the peak at the fourth point."""
 
 WITHIN = (0.6, 0.97)
-"""A load whose predicted share of the peak is outside of these tells little of the bend."""
+"""Predicted shares of the peak between which a load is informative about the bend."""
 
 NEW = 0.05
-"""How far, relatively, a load must be from those that were measured; a memory's delay also by ``NEW_DELAY`` units."""
+"""The least relative distance of a new load from measured ones; a memory's delay also by ``NEW_DELAY`` units."""
 
 NEW_DELAY = 5.0
 
 
 def loads_to_calibrate_on(points: Points) -> list[float]:
-    """``to_calibrate_on``, and of a memory of which ``ENOUGH`` loads were measured the fourth."""
+    """``to_calibrate_on``, with the fourth point for a memory with at least ``ENOUGH`` loads."""
     three = to_calibrate_on(points)
     if not points.load_type.is_memory or len(points) < ENOUGH or len(three) < 3:
         return three
@@ -338,9 +338,9 @@ def loads_to_calibrate_on(points: Points) -> list[float]:
 
 
 def fourth_point(fit: Fit, loads: Sequence[float]) -> float | None:
-    """The delay or bandwidth of ``loads`` to add to the three or more of ``fit``; never one that it knows.
+    """The delay or bandwidth of ``loads`` to add to the three or more of ``fit``; never one of these.
 
-    None where the fit is of another kind of load, or no load is near that share.
+    None where the fit is of another kind of load, or no load is near the share ``FOURTH``.
     """
     if not fit.load_type.is_memory or not fit.used:
         return None
@@ -352,7 +352,7 @@ def fourth_point(fit: Fit, loads: Sequence[float]) -> float | None:
 
 
 def unmeasured(loads: Array, measured: Array, least: float = 0.0) -> Array:
-    """Those of ``loads`` (m,) that are near none of ``measured`` (k,): further than ``NEW``, and than ``least``.
+    """The ``loads`` (m,) that are not near any of ``measured`` (k,): further than ``NEW``, and than ``least``.
 
     >>> unmeasured(np.array([1.0, 8.0, 64.0]), np.array([8.2])).tolist()
     [1.0, 64.0]
@@ -372,22 +372,22 @@ def _shares_of_peak(fit: Fit, loads: Array) -> Array:
 
 
 DEPTHS: tuple[int, ...] = tuple(int(n) for n in np.unique(np.round(2 ** (np.arange(33) / 4))))
-"""The depths to choose among: every whole number at first, then four to an octave, up to 256."""
+"""Candidate depths: every whole number at first, then four per octave, up to 256."""
 
 LEAST = 4
-"""The two ends, one point where the knee is, and one to check the model."""
+"""The least number of points: the two ends, one at the knee, and one to check the model."""
 
 REACH = 4.0
-"""How many times deeper than before the next point may lie: past the peak throughput can fall."""
+"""The next point is at most this multiple of the deepest one: past the peak throughput can fall."""
 
 
 def next_depth(
     sweep: Sweep | None, most: int, *, depths: Sequence[float] = DEPTHS, tolerance: float = 0.1
 ) -> float | None:
-    """The depth to measure next for the knee of a closed device of which ``sweep`` holds what was measured, one series.
+    """The depth to measure next for the knee of a closed device; ``sweep`` holds one series, or None at the start.
 
     None where ``most`` depths were measured, the 90 % interval of the knee lies within ``tolerance`` (relative) to
-    either side, or no other depth would tell more. It depends on the points alone, so a search resumes from them.
+    either side, or no other depth would help. It depends on the points alone, so a search resumes from them.
 
     >>> import pandas as pd
     >>> from calibrate import from_datasheet
@@ -409,11 +409,11 @@ def next_depth(
     if len(measured) >= LEAST and half_width(made.knee) <= tolerance:
         return None
     within_reach = [n for n in depths if n <= REACH * max(measured)]
-    # The third depth has a rule of its own; from then on the knee is what is asked for.
+    # The third depth has a rule of its own; later ones narrow the knee.
     choice = next_load(made, within_reach, goal=None if len(measured) == len(PAIR) else "knee")
     return None if choice is None else choice.load
 
 
 def half_width(knee: Knee) -> float:
-    """Half the width of the knee's interval, relative: 0.1 for 10 % to either side; infinite where it is open."""
+    """Relative half width of the knee's interval: 0.1 for 10 % to either side; infinite where it is unbounded."""
     return float(np.sqrt(knee.high / knee.low) - 1) if knee.low is not None and knee.high is not None else np.inf

@@ -1,4 +1,4 @@
-"""The answer of a system in a few lines, and its table."""
+"""A system in a few lines, and its table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DOUBLE = 2.0
 
 
 def system_answer(found: System) -> str:
-    """Bottleneck, knee and what two of a station would give."""
+    """Bottleneck, knee and the gain from a second station."""
     return "\n".join(f"{label.upper():<{LABEL}}{text}" for label, text in answer_parts(found).items())
 
 
 def answer_parts(found: System) -> dict[str, str]:
-    """The same, each under its label."""
+    """The lines of ``system_answer``, by label."""
     share = found.bottleneck_share
     how = "in all draws" if share == 1 else f"in {100 * share:.0f} % of the draws"
     return {
@@ -36,7 +36,7 @@ def answer_parts(found: System) -> dict[str, str]:
 
 
 def knee_text(found: System) -> str:
-    """Where waiting begins, what is had there, and where 90 % of the peak is had."""
+    """The knee, the throughput there, and the number of clients at 90 % of the peak."""
     knee, ninety = found.knee, found.ninety
     load = max(round(knee.estimate or 1.0), 1)
     there = f"beyond the {found.clients[-1]:g} asked for"
@@ -48,7 +48,7 @@ def knee_text(found: System) -> str:
 
 
 def within_text(found: System, response_s: float, share: float | None = None) -> str:
-    """How many clients an objective of the response time allows, of its mean or of a percentile."""
+    """The number of clients within an objective for the mean response time or a percentile."""
     most, what = found.within(response_s, share), "mean" if share is None else f"p{100 * share:g}"
     if not most.estimate:
         least = found.response() if share is None else found.percentile(share)
@@ -90,7 +90,7 @@ def _marked(found: System, place: Estimate, mark: str) -> dict[float, str]:
 
 
 def _gains(found: System) -> str:
-    """What two of the bottleneck give at the peak, and of each station with the most clients."""
+    """The gain from a second bottleneck at the peak, and from a second of each station with the most clients."""
     peak, then = found.peak_with_two(found.bottleneck)
     up = peak / float(found.peak.estimate or np.nan)
     limits = "" if then == found.bottleneck else f", then {then} limits"

@@ -1,7 +1,7 @@
-"""``system``: what an application does on calibrated devices, over its number of clients, with bands.
+"""``system``: an application on calibrated devices over its number of clients, with bands.
 
 The estimate is that of the network itself. The bands are those of ``draws`` networks in which each calibrated station
-is another device that its fit allows; what is not calibrated is taken as right.
+is replaced by a possible device of its fit; stations without a fit are assumed exact.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 NINETY = 0.9
 PAST_THE_KNEE, FOLLOWED = 2.0, 1000
-"""The curve is drawn to this multiple of the knee, if that is no more than these clients."""
+"""The curve is computed up to this multiple of the knee, if that is at most this number of clients."""
 MOST_SIMULATED = 20
-"""Draws that are simulated."""
+"""The most draws that are simulated."""
 RARE = 0.01
-"""A device may be asked for more than it covers for no more than this share of the time."""
+"""The largest share of time with more requests at a device than its fit covers."""
 
 
 @dataclass(frozen=True, repr=False)
 class System(Result):
     """An application over its clients. The first row of an array (rows, m) is the estimate, the others are draws.
 
-    ``known_at`` (m,) are the numbers of clients at which ``throughputs`` and ``responses`` (rows, m) are known, one the
-    first, and ``clients`` those asked for; ``peaks`` (rows, stations) is what each station could serve, ``doubled``
+    ``known_at`` (m,) are the numbers of clients, from one on, at which ``throughputs`` and ``responses`` (rows, m) are
+    known, and ``clients`` the requested ones; ``peaks`` (rows, stations) is the peak of each station, ``doubled``
     {station: throughput (m,)} the estimate with two of a station. ``percentiles`` {share: times (rows, m)} are those of
-    the response, where they were simulated.
+    the response time, where simulated.
 
     >>> from calibrate import from_datasheet, system
     >>> from qsim import Delay, Exponential, Network, Station
@@ -64,12 +64,12 @@ class System(Result):
 
     @property
     def bottleneck(self) -> str:
-        """The station that is full first."""
+        """The station that saturates first."""
         return self.stations[int(self.peaks[0].argmin())]
 
     @property
     def bottleneck_share(self) -> float:
-        """In which share of the draws it is that one."""
+        """The share of draws with the same bottleneck."""
         return float(np.mean(self.peaks.argmin(axis=1) == self.peaks[0].argmin()))
 
     @property
@@ -79,12 +79,12 @@ class System(Result):
 
     @property
     def knee(self) -> Estimate:
-        """The number of clients at which the two asymptotes cross, where waiting begins."""
+        """The number of clients at which the two asymptotes cross and waiting begins."""
         return self._estimate(self.peaks.min(axis=1) / self.throughputs[:, 0], "")
 
     @property
     def ninety(self) -> Estimate:
-        """The fewest clients that have 90 % of the peak; None where the clients asked for do not reach it."""
+        """The least number of clients with 90 % of the peak; None where the requested clients do not reach it."""
         wanted = NINETY * self.peaks.min(axis=1)
         reached = np.array(
             [
@@ -95,7 +95,7 @@ class System(Result):
         return self._estimate(reached, "", f"not reached with {self.clients[-1]:g} clients")
 
     def throughput(self, at: Sequence[float] | Array | None = None) -> Array:
-        """Estimate, low and high (3, k) at the clients asked for, or ``at`` others that are known."""
+        """Throughput: estimate, low and high (3, k) at the requested clients, or ``at`` others that are known."""
         return self._band(self._at(self.throughputs, at))
 
     def response(self, at: Sequence[float] | Array | None = None) -> Array:
@@ -103,12 +103,12 @@ class System(Result):
         return self._band(self._at(self.responses, at))
 
     def utilization(self, station: str, at: Sequence[float] | Array | None = None) -> Array:
-        """The share of what the station can serve: estimate, low and high (3, k)."""
+        """Throughput as a share of the station's peak: estimate, low and high (3, k)."""
         busy = self._at(self.throughputs, at) / self.peaks[:, [self.stations.index(station)]]
         return self._band(np.minimum(busy, 1.0))  # a run may complete a little more than it serves
 
     def percentile(self, share: float, at: Sequence[float] | Array | None = None) -> Array:
-        """The simulated response time below which this share lies: estimate, low and high (3, k)."""
+        """The simulated quantile of the response time, seconds: estimate, low and high (3, k)."""
         return self._band(self._at(self._simulated(share), at))
 
     def _simulated(self, share: float) -> Array:
@@ -118,7 +118,7 @@ class System(Result):
         return self.percentiles[share]
 
     def within(self, response_s: float, share: float | None = None) -> Estimate:
-        """The most of the clients asked for whose mean response time, or simulated percentile, is no longer."""
+        """The most requested clients whose mean response time, or simulated percentile, is within ``response_s``."""
         loads = self.known_at[self.known_at <= self.clients[-1]]
         times = self.responses if share is None else self._simulated(share)
         most = [
@@ -128,12 +128,12 @@ class System(Result):
         return self._estimate(np.floor(np.array(most) + 1e-9), "")
 
     def gain(self, station: str) -> float:
-        """By which factor the throughput at the most clients grows with two of that station."""
+        """The factor on the throughput at the most clients with two of that station."""
         last = int(np.searchsorted(self.known_at, self.clients[-1]))
         return float(self.doubled[station][last] / self.throughputs[0, last])
 
     def peak_with_two(self, station: str) -> tuple[float, str]:
-        """The peak with two of a station, and which station is full first then."""
+        """The peak with two of a station, and the station that then saturates first."""
         peaks = np.where(np.array(self.stations) == station, 2.0, 1.0) * self.peaks[0]
         return float(peaks.min()), self.stations[int(peaks.argmin())]
 
@@ -207,11 +207,11 @@ def system(
     """The application ``network`` with each number of ``clients`` in it: throughput, response, bottleneck, knee.
 
     ``network`` holds stations and delays by name (a qsim.Network without customers, or a mapping), in seconds; those
-    of a fit (``fit.station(visits=3)``) bring their uncertainty along. By formula where every station has product form,
-    else, or with ``simulate``, by simulation, which also gives percentiles.
+    of a fit (``fit.station(visits=3)``) include their uncertainty. Solved by formula where every station has product
+    form, else, or with ``simulate``, by simulation, which also gives percentiles.
 
-    Raises ValueError for clients below 1, for a network of delays alone, and where a device would be asked for more
-    requests than it covers.
+    Raises ValueError for clients below 1, for a network of delays alone, and where a device would get more requests
+    than its fit covers.
 
     >>> from calibrate import from_datasheet
     >>> from qsim import Delay
@@ -268,16 +268,16 @@ def _clients(clients: Sequence[int]) -> Array:
 
 
 def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
-    """A seed for each calibrated station: two drives are uncertain each for itself, one that is named twice is not."""
+    """A seed for each calibrated station: two drives are independent, two stations of one fit are not."""
     devices = {n: id(s.fit) for n, s in stations.items() if isinstance(s, DeviceStation) and s.fit is not None}
     known = [*dict.fromkeys(devices.values())]
     return {name: [seed, known.index(each)] for name, each in devices.items()}
 
 
 def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Array, Array, Callable[[int], Station]]:
-    """Of the estimate, and then of each draw where a station is calibrated: rates (rows, top), peak, and the station.
+    """Rates (rows, top), peaks and the station, of the estimate and of each draw of a calibrated station.
 
-    A drawn peak is to that of the station as its curve's peak is to the median of all.
+    A drawn peak is the station's, times its curve's peak over the median of all.
     """
     rates = product_form.rates(station, top)[None, :]
     peak = np.array([np.inf if station.is_delay else product_form.peak(station)])
@@ -300,7 +300,7 @@ def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Arr
 def _followed_to(stations: product_form.Places, most: int) -> int:
     """The number of clients up to which the curve is drawn: past the knee, where that is not far and devices cover it.
 
-    Raises InvalidParameterError where a device is too often asked for more requests than were ever measured.
+    Raises InvalidParameterError where a device too often has more requests than its fit covers.
     """
     if (name := _overtaxed(stations, most)) is not None:
         raise InvalidParameterError(
@@ -317,7 +317,7 @@ def _followed_to(stations: product_form.Places, most: int) -> int:
 
 
 def _overtaxed(stations: product_form.Places, clients: int) -> str | None:
-    """The device that is asked for more requests than it covers for more than ``RARE`` of the time; None: none."""
+    """The device that has more requests than its fit covers for more than ``RARE`` of the time; None: none."""
     alone = [product_form.rates(s, clients)[None, :] for s in stations.values()]
     for i, (name, station) in enumerate(stations.items()):
         most = station.most

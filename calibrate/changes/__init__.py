@@ -1,1 +1,1 @@
-"""What changed between two sweeps: every common load, with what would have been seen."""
+"""Changes between two sweeps at every common load, with the loss that would have been seen."""

@@ -1,4 +1,4 @@
-"""A change in words: the verdict, where, and what would have been seen."""
+"""A change in words: the verdict, the loads, and the loss that would have been seen."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _beyond(changes: Sequence[LoadChange]) -> str:
 
 
 def seen(change: Change) -> str:
-    """What would have been seen, and what to do for more."""
+    """The loss that would have been seen, and how to see smaller ones."""
     found = change.detectable_pct
     if found is None:
         text = "No loss could have been seen: one run at these few loads shows no noise"

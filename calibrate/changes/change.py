@@ -1,12 +1,12 @@
-"""Whether a device or a service changed between two sweeps, at every load that both have.
+"""Tests whether a device or a service changed between two sweeps, at every common load.
 
-Nothing is modelled. A closed sweep is judged by its throughput (its response time is N / X), an open one, and a memory
+No model is fitted. A closed sweep is judged by its throughput (its response time is N / X), an open one, and a memory
 over bandwidth, by its response time, a memory over a delay by both. The intervals of all loads and that of their mean
-hold together at ``level``: half of what may go wrong is left to the mean, half to the loads, in equal parts
+hold jointly at ``level``: half of the error probability is for the mean, half for the loads, in equal parts
 (Bonferroni). The noise is that of :mod:`calibrate.changes.noise`.
 
 *slower*: some interval lies below no change; *faster*: some above, none below; *same*: all lie within ``margin`` of no
-change; *undecided*: neither. What would have been seen, in nine cases of ten, goes with every verdict.
+change; *undecided*: none of these. Every verdict comes with the loss that would have been seen in nine cases of ten.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from qsim.result import Result, shown_by
 Verdict = Literal["slower", "faster", "same", "undecided"]
 LEVEL = 0.95
 MARGIN = 0.05
-"""A change within this share is none."""
+"""A change within this share counts as none."""
 POWER = 0.9
-"""A loss that would have been seen is one seen in this share of cases."""
+"""The probability with which a loss "would have been seen"."""
 DOUBTFUL = frozenset({"busy-machine", "drift", "drift-within-run", "outlier", "repeats-disagree", "unsteady"})
-"""Findings on the runs or the machine that make repeats of one sweep too much alike."""
+"""Findings on the runs or the machine that make repeats of one sweep agree too well."""
 REPEATS, MOST_REPEATS = 3, 10
 SAME_LOAD = 1e-3
 """Relative difference below which two loads are one."""
@@ -48,7 +48,7 @@ COLUMNS: Mapping[Quantity, str] = {"throughput": "throughput_per_s", "response t
 
 @dataclass(frozen=True)
 class Ratio:
-    """By how many percent a figure is higher than before, with its interval; an end that is unknown is None."""
+    """The change of a figure in percent, with its interval; an unknown end is None."""
 
     change_pct: float
     low_pct: float
@@ -56,7 +56,7 @@ class Ratio:
 
     @classmethod
     def of(cls, log: float, half: float) -> Ratio:
-        """From the logarithm of new / old and half the width of its interval."""
+        """The Ratio from the logarithm of new / old and the half width of its interval."""
         low, high = math.exp(log - half), math.exp(log + half) if half < 50 else math.inf
         return cls(100 * math.expm1(log), 100 * (low - 1), 100 * (high - 1) if math.isfinite(high) else None)
 
@@ -70,7 +70,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class LoadChange:
-    """What changed at one load: ``quantity`` before and after, SI units."""
+    """The change at one load: ``quantity`` before and after, SI units."""
 
     load: float
     quantity: Quantity
@@ -96,7 +96,7 @@ class LoadChange:
 class Change(Result):
     """The change of one curve. ``overall`` is the speed at all loads together: throughput, or 1 / response time.
 
-    ``detectable_pct`` is the least loss at a single load, whichever it is, that would have been seen (None: none), and
+    ``detectable_pct`` is the least loss at any single load that would have been seen (None: none), and
     ``detectable_everywhere_pct`` that at all loads. ``repeats`` is how often to measure each load for a loss of
     ``margin`` to be seen; None where more repeats are not enough.
 
@@ -122,7 +122,7 @@ class Change(Result):
     load_type: Load
 
     def slower_by(self, limit: float) -> bool | None:
-        """Whether it is slower by more than ``limit`` at any load or at all; None where that cannot be decided."""
+        """Whether it is slower by more than ``limit`` at any load or on average; None where that cannot be decided."""
         losses = [c.loss for c in self.loads]
         high = self.overall.high_pct
         losses.append((-math.inf if high is None else -high / 100, -self.overall.low_pct / 100))
@@ -178,7 +178,7 @@ def _flat(change: LoadChange) -> dict[str, Any]:
 def change(
     old: Sweep, new: Sweep, *, series: str | None = None, margin: float = MARGIN, level: float = LEVEL
 ) -> Change:
-    """What changed from ``old`` to ``new``; ``series`` names the curve where there are several.
+    """The change from ``old`` to ``new``; ``series`` names the curve where there are several.
 
     Raises DataError for loads of different kinds, or no common load.
 
@@ -252,7 +252,7 @@ def changed(
 
 
 def _warnings(sweep: Sweep, series: str) -> tuple[Finding, ...]:
-    """What the importer and the audit doubt of a curve."""
+    """Doubtful findings of the importer and the audit on a curve."""
     found = (*(f for f in sweep.findings if f.series in (None, series)), *audit(sweep, series))
     return tuple(dict.fromkeys(f for f in found if f.severity != "info"))
 
@@ -260,7 +260,7 @@ def _warnings(sweep: Sweep, series: str) -> tuple[Finding, ...]:
 def _common(before: Points, after: Points, *sweeps: Sweep) -> tuple[Array, Runs, Runs]:
     """The common loads (m,), ascending, and of each sweep the runs there: a row a round, NaN where one is missing.
 
-    Rates are the ones asked for, where both sweeps have them: those that were reached differ a little.
+    Rates are the requested ones, where both sweeps have them: the measured ones differ a little.
     """
     column = "load" if before.asked is None or after.asked is None else "asked_rate_per_s"
     old, new = (np.unique(sweep.points[column].to_numpy(float)) for sweep in sweeps)

@@ -1,18 +1,18 @@
-"""How far two measurements of one device differ by noise alone, from the runs of both sweeps.
+"""The noise between two measurements of one device, from the runs of both sweeps.
 
 Three parts, as variances of the logarithm of a ratio new / old:
 
-*runs*: repeats of a load scatter. Three repeats hardly tell a variance, so that of each load is drawn towards the
-others' by as much as they agree (Smyth, Linear models and empirical Bayes methods, Stat. Appl. Genet. Mol. Biol. 2004).
-*rounds*: what slows all loads of one round together slows whole sweeps at least as much, and no number of loads
-averages it out. It is the variance between rounds beyond that of runs (one-way random effects).
-*rest*: what moves between sweeps. Repeats in different rounds show most of it, and 1 % is left (``AT_REST``). Single
-runs show none of it, and their share is that of their devices (:mod:`calibrate.points`).
+*runs*: repeats of a load scatter. Three repeats hardly determine a variance, so that of each load is shrunk towards the
+others' (Smyth, Linear models and empirical Bayes methods, Stat. Appl. Genet. Mol. Biol. 2004).
+*rounds*: an effect on all loads of a round is at least as large between whole sweeps, and no number of loads averages
+it out. It is the variance between rounds beyond that of runs (one-way random effects).
+*rest*: variation between sweeps. Repeats in different rounds show most of it, and 1 % is left (``AT_REST``). Single
+runs show none of it: it is then that of the kind of device (:mod:`calibrate.points`).
 
-Where nothing was repeated, a ratio that is smooth over the load stands for repeats: the variance of its second
-differences is six times that of one ratio. A loss at some loads alone is no noise: where one block of neighbouring
-loads that moved together explains more of the scatter than it does in 98 of 100 ratios of mere noise, the rest of the
-scatter is the noise. Rounds are then taken to vary as much as runs; so they are where the audit doubts the runs.
+Without repeats the smoothness of the ratio over the load replaces them: the variance of its second differences is six
+times that of one ratio. A loss at some loads alone is not noise: where one block of neighbouring loads explains more of
+the scatter than in 98 of 100 ratios of pure noise, the rest of the scatter is the noise. The variance of rounds is then
+assumed equal to that of runs, as it is where the audit doubts the runs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from calibrate.inference.parameters import Array
 AT_REST = 0.01
 """Standard deviation of the ratio of two sweeps of a drive at rest that were repeated in rounds."""
 LEAST_COMMON = 4
-"""Common loads without repeats that give a variance at least."""
+"""The least number of common loads that gives a variance without repeats."""
 EXACT = 1e-6
 """The least relative standard deviation of a run; repeats that agree to the last digit are copies."""
 BLOCK_LEVEL, BLOCK_DRAWS = 0.02, 4000
-"""How often mere noise is taken for a block of loads that moved, and the simulated ratios that tell it."""
+"""The probability that pure noise is taken for a changed block of loads, and the number of simulated ratios."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Noise:
     shared: float
     shared_freedom: float
     run_sd: float
-    """The relative standard deviation of one run, for people; infinite where nothing tells it."""
+    """The relative standard deviation of one run, for display; infinite where unknown."""
     rest: float = AT_REST**2
-    """What moves between sweeps: a known variance of every log ratio."""
+    """The variance of every log ratio between sweeps, as known."""
 
     def half_widths(self, tail: float) -> Array:
-        """Half the widths (m,) of the intervals of the log ratios that leave ``tail`` on each side."""
+        """Half widths (m,) of the intervals of the log ratios that leave ``tail`` on each side."""
         return self._half_width(self.runs, self.runs_freedom, tail)
 
     def weights(self) -> Array:
@@ -60,7 +60,7 @@ class Noise:
         return 1 / self.runs if np.isfinite(self.runs).all() else np.ones(len(self.runs))
 
     def of_mean(self, tail: float) -> float:
-        """Half the width of the interval of the mean over all loads, by these weights."""
+        """Half width of the interval of the weighted mean over all loads."""
         weights = self.weights() / self.weights().sum()
         parts = weights**2 * self.runs
         whole = parts.sum()
@@ -105,7 +105,7 @@ def noise_of(old: Array, new: Array, ratio: Array, *, wary: bool, between: float
 
 
 def moderated(squares: Array, freedom: Array) -> tuple[Array, Array]:
-    """Variances (m,) from sums of squares with their degrees of freedom, each drawn towards the others', and theirs.
+    """Variances (m,) from sums of squares, each shrunk towards the others', and their degrees of freedom.
 
     Smyth (2004), section 6.2. Variances that differ no more than chance allows are pooled.
 
@@ -164,7 +164,7 @@ def _single(ratio: Array) -> tuple[Array, Array]:
 
 
 def _scatter(ratios: Array) -> tuple[Array, Array]:
-    """The sums of squares (d,) of ratios (d, m) around their mean, and what the best block of neighbours leaves."""
+    """The sums of squares (d,) of ratios (d, m) around their mean, and those left by the best block of neighbours."""
     loads = ratios.shape[1]
     steps = np.tri(loads, dtype=float)[:-1]  # the first k of m loads
     blocks = np.concatenate([steps, *(steps[k + 1 :] - steps[k] for k in range(loads - 2))])
@@ -176,8 +176,8 @@ def _scatter(ratios: Array) -> tuple[Array, Array]:
 
 @cache
 def _mere_noise(loads: int) -> tuple[float, float, float]:
-    """Of ratios of mere noise of variance 1: the factor by which the best block lowers the scatter in ``BLOCK_LEVEL``
-    of cases, the mean of what it leaves, and the degrees of freedom of that (by its variance)."""
+    """For ratios of pure noise of variance 1: the factor by which the best block lowers the scatter in ``BLOCK_LEVEL``
+    of cases, the mean of the rest, and its degrees of freedom (by its variance)."""
     whole, left = _scatter(np.random.default_rng(loads).standard_normal((BLOCK_DRAWS, loads)))
     return (
         float(np.quantile(whole / left, 1 - BLOCK_LEVEL)),

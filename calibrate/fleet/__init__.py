@@ -1,1 +1,1 @@
-"""Thousands of drives: each fitted, one table, and the odd ones found by a rule whose false alarms are known."""
+"""Thousands of drives: each fitted, in one table, with outliers found at a known rate of false alarms."""

@@ -1,4 +1,4 @@
-"""Every sweep in some folders, fitted, as one table: the middle of each model, the odd drives, what was broken."""
+"""Every sweep in some folders, fitted, as one table: medians of each model, odd drives, unreadable files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Work = TypeVar("Work")
 Found = TypeVar("Found")
 
 LOOK_EVERY_S = 0.5
-"""How often a worker checks that its parent is alive."""
+"""Seconds between a worker's checks that its parent is alive."""
 
 
 def spread(
@@ -63,7 +63,7 @@ def spread(
 
 
 def _watch_parent(parent: int) -> None:
-    """End this process when its parent ends, also where that one is killed."""
+    """End this process when its parent ends, also if the parent is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -89,10 +89,10 @@ FIGURES = (
 
 @dataclass(frozen=True, repr=False)
 class Fleet(Result):
-    """``drives``: a row a curve, with its ``kind`` and what is ``odd`` of it; ``broken``: file -> why.
+    """``drives``: a row a curve, with its ``kind`` and how it is ``odd``; ``broken``: file -> reason.
 
-    ``curves`` holds the throughput of each row of ``drives`` at each load (NaN: not measured), ``powers`` what would
-    have been found among each group of like drives.
+    ``curves`` holds the throughput of each row of ``drives`` at each load (NaN: not measured), ``powers`` the loss
+    that would have been found in each group of like drives.
     """
 
     drives: pd.DataFrame
@@ -168,7 +168,7 @@ def _fitted(paths: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Mapping[f
 
 
 def make_of(sweep: Sweep) -> dict[str, str]:
-    """The ``model`` and the ``firmware`` of the drive, as far as the measurement knows them."""
+    """The ``model`` and the ``firmware`` of the drive, where the measurement recorded them."""
     details = sweep.provenance.details
     storage = details.get("storage") or {}
     names = (details.get("model"), storage.get("model"), storage.get("device"), sweep.provenance.device)
@@ -211,7 +211,7 @@ def fleet_answer(fleet: Fleet) -> list[str]:
 
 
 def _seen(powers: Sequence[Power]) -> str:
-    """What would have been found: of several groups, in that where the least is."""
+    """The loss that would have been found; of several groups, in the least sensitive one."""
     judged = [p for p in powers if p.one_load_pct is not None and p.all_loads_pct is not None]
     few = sum(p.drives for p in powers if p.one_load_pct is None)
     left = f"; {counted(few, 'curve')} in groups below {LEAST} not judged" if few else ""

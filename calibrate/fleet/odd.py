@@ -1,14 +1,14 @@
-"""Which drives are odd among their like, by their throughput at every load that they share.
+"""Finds odd drives among like ones, by their throughput at every common load.
 
 At each load, and for the mean over all of them, the generalized extreme Studentized deviate test finds the drives that
-lie apart from the others (Rosner, Technometrics 1983): it removes the furthest drive up to ``MOST_ODD`` of them times,
-and compares each with what a normal law allows, so that three odd drives of ten do not hide each other. Logarithms are
+lie apart from the others (Rosner, Technometrics 1983): it removes the furthest drive, up to the share ``MOST_ODD``,
+and compares each with the limit of a normal law, so that three odd drives of ten do not hide each other. Logarithms are
 compared: a drive that is 20 % slower is as odd at 10 k/s as at 500. The level is shared by all tests (Bonferroni), so
-that in at most a share ``false_alarms`` of fleets without an odd drive one is called odd. Each of Rosner's steps has
-its part of it, too: without that the test finds too many in groups below 25.
+that in at most a share ``false_alarms`` of fleets without an odd drive one is called odd. It is also divided among
+Rosner's steps: otherwise the test finds too many in groups below 25.
 
-Where no model is known, a folder may hold two: drives that fall apart into two crowds, together less wide than the
-gap between them, each larger than odd drives may be, are judged apart.
+Where no model is known, a folder may hold two: drives in two clusters, together narrower than the gap between them and
+each larger than odd drives may be, are judged separately.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_ODD = 0.3
 """The share of a group that may be odd."""
 POWER = 0.9
 LIKE = ["series", "model", "firmware", "kind"]
-"""Drives that share these are compared; ``kind`` numbers the crowds of one model."""
+"""Drives that share these are compared; ``kind`` numbers the clusters of one model."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ def apart(values: Array, level: float) -> Mask:
 
 
 def _critical(drives: int, level: float) -> float:
-    """The deviate that the furthest of that many normal values exceeds with probability ``level``."""
+    """The deviate that the furthest of ``drives`` normal values exceeds with probability ``level``."""
     freedom = drives - 2
     quantile = t.isf(level / (2 * drives), freedom)
     return float((drives - 1) * quantile / np.sqrt((freedom + quantile**2) * drives))
 
 
 def crowds(curves: Array) -> Array:
-    """The crowd (n,) of each drive, from 0: ``curves`` (n, m) of log throughputs are split where two lie far apart.
+    """The cluster (n,) of each drive, from 0: ``curves`` (n, m) of log throughputs are split where two lie far apart.
 
     One drive in ten may lie between them; it belongs to the nearer one.
     """
@@ -100,7 +100,7 @@ def crowds(curves: Array) -> Array:
 def with_oddness(
     drives: pd.DataFrame, curves: pd.DataFrame, false_alarms: float = FALSE_ALARMS
 ) -> tuple[pd.DataFrame, list[Power]]:
-    """The table with the columns ``kind`` and ``odd`` (what is odd of a drive; "" for the others), and the powers.
+    """The table with the columns ``kind`` and ``odd`` (how a drive is odd; "" for the others), and the powers.
 
     ``curves`` holds the throughputs: a row for each of ``drives``, a column for each load, NaN where not measured.
     """
@@ -133,13 +133,13 @@ def with_oddness(
 
 
 def _shared(logs: pd.DataFrame) -> pd.DataFrame:
-    """The drives and the loads that go together: loads of most drives, and the drives that have all of these."""
+    """The common loads and their drives: loads of most drives, and the drives that have all of these."""
     common = logs.loc[:, logs.notna().mean() > 1 - MOST_ODD]
     return common.dropna()
 
 
 def _seen(healthy: Array, level: float) -> float:
-    """The loss in percent of one drive more that is found in ``POWER`` of cases."""
+    """The loss in percent of one further drive that would be found with probability ``POWER``."""
     drives = len(healthy) + 1
     reach = t.isf(level / int(MOST_ODD * drives) / (2 * drives), drives - 2) + norm.ppf(POWER)
     return float(-100 * np.expm1(-reach * healthy.std(ddof=1) * np.sqrt(1 + 1 / len(healthy))))

@@ -1,4 +1,4 @@
-"""The answer of fits to service times, in the order in which it is printed: the law, a table, and what to do about it.
+"""Fits to service times in words, in the order in which they are printed: the law, a table, and what to do next.
 
 One curve has a row for each family, several have a row each.
 """
@@ -28,7 +28,7 @@ def law_line(fit: ServiceFit) -> str:
 
 
 def missed_line(fit: ServiceFit) -> str:
-    """How wrong the best law is about the share of requests done by any time, and how wrong the next one is."""
+    """The largest error of the best law's distribution function, and that of the next law."""
     following = "" if len(fit.families) == 1 else f"; the next, {fit.families[1].name}, {fit.families[1].missed()}"
     return labelled("MISSED", f"at most {fit.best.missed()} of the requests at any time{following}")
 
@@ -39,7 +39,7 @@ def short_text(fit: ServiceFit) -> str:
 
 
 def answer(done: Sequence[Fitted]) -> list[str]:
-    """The first lines: whose times these are, the law, and how far it is off."""
+    """The first lines: the source of the times, the law, and its error."""
     if len(done) == 1:
         ((name, fit),) = done
         times = fit.times

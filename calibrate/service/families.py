@@ -1,8 +1,8 @@
-"""The families of laws that service times are fitted with: laws of qsim, mixtures of them, and shifts.
+"""The families of laws to fit to service times: laws of qsim, mixtures of them, and shifts.
 
-A ``Candidate`` is a family with the number of its components fixed. Its free parameters are a vector θ without bounds
-(logarithms of times and shapes, log-ratios of weights), so that any optimiser may walk in it; ``natural`` gives what
-people read. Times are in units of the observed median while fitting, so that θ is of the order of one.
+A ``Candidate`` is a family with a fixed number of components. Its free parameters are a vector θ without bounds
+(logarithms of times and shapes, log-ratios of weights), so that any optimiser can be used; ``natural`` gives the
+reported values. Times are in units of the observed median while fitting, so that θ is of the order of one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Values = tuple[tuple[str, Sort], ...]
 Start = Callable[[Array, Array], list[Array]]
 
 SHIFT_SHARES = (0.5, 0.85, 0.97)
-"""Where a shift is begun with, as a share of the most that it can be."""
+"""Starting values of a shift, as shares of its maximum."""
 STEPS, NARROWEST = 100, 0.004
-"""Of the search for a start of a mixture of lognormals, and the least sigma in it: a quarter of fio's bins."""
+"""Steps of the search for a start of a mixture of lognormals, and its least sigma: a quarter of fio's bins."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A family: ``values`` names and sorts what ``natural`` makes of θ; ``law`` makes the distribution of these values.
+    """A family: ``natural`` maps θ to values, ``values`` names and sorts them, ``law`` makes their distribution.
 
-    ``start`` gives places θ to begin at, from times (m,) and how often each was seen (m,).
+    ``start`` gives starting points θ, from times (m,) and their counts (m,).
     """
 
     name: str
@@ -43,11 +43,11 @@ class Candidate:
     law: Callable[[Array], Distribution]
     start: Start
     fast_tails: Callable[[Array, Array], Tails] | None = None
-    """What ``tails`` gives, where that can be had faster than from the law."""
+    """The result of ``tails``, where it can be computed faster than from the law."""
 
     @property
     def free(self) -> int:
-        """How many parameters are fitted: shares add up to one."""
+        """The number of fitted parameters: shares add up to one."""
         return len(self.values) - any(sort == "share" for _, sort in self.values)
 
     def tails(self, values: Array, x: Array) -> Tails:
@@ -130,7 +130,7 @@ def lognormals(parts: int) -> Candidate:
         return Mixture(tuple(made), _weights(v[:j]))
 
     def start(t: Array, seen: Array) -> list[Array]:
-        """From groups of as many requests, and from groups ever further in the tail."""
+        """Starts from groups of equal numbers of requests, and from groups ever further in the tail."""
         groups = ([i / j for i in range(1, j)], [1 - 0.5 * 0.12**i for i in range(j - 1)])
         return [_maximised(np.log(t), seen, *_groups(np.log(t), seen, cuts)) for cuts in groups]
 
@@ -172,7 +172,7 @@ def shifted(base: Candidate, most: float) -> Candidate:
 
 
 def _by_logarithms(start: Callable[[float, float], list[list[float]]]) -> Start:
-    """Begins from the mean and the spread of the logarithm of the times."""
+    """Starting points from the mean and the standard deviation of the logarithm of the times."""
 
     def begin(t: Array, seen: Array) -> list[Array]:
         weight, log_t = seen / seen.sum(), np.log(t)

@@ -1,4 +1,4 @@
-"""The fit to service times: each family at its likeliest with its criteria, all of them ranked, and the check."""
+"""The fit to service times: each family at its maximum likelihood with its criteria, ranked, and checked."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 IntArray = npt.NDArray[np.int64]
 
 LEAST_SHARE = 1e-300
-"""What a bin counts for that a law deems impossible."""
+"""The probability used for a bin that is impossible under a law."""
 
 
 @dataclass(frozen=True)
 class Binned:
-    """Times in units of their median, as the optimiser wants them: every edge once."""
+    """Times in units of their median, for the optimiser: every edge once."""
 
     edges: Array
     cells: IntArray
@@ -52,15 +52,15 @@ class Binned:
 
     @property
     def first_upper(self) -> float:
-        """No time can be shifted by more: the end of the first bin that holds anything."""
+        """The largest possible shift: the end of the first bin that is not empty."""
         return float(self.edges[self.cells[0] + 1])
 
     def log_shares(self, candidate: Candidate, theta: Array) -> Array:
-        """log P(a time lies in the bin) (m,), from whichever tail loses no digits; next to none beyond all floats."""
+        """log P(a time lies in the bin) (m,), from the tail that loses no digits; at least log ``LEAST_SHARE``."""
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 below, above = candidate.tails(candidate.natural(theta), self.edges)
-        except (ValueError, OverflowError):  # a step of the optimiser to what is no law
+        except (ValueError, OverflowError):  # a step of the optimiser to invalid parameters
             return np.full(len(self.cells), np.log(LEAST_SHARE))
         low, high = self.cells, self.cells + 1
         shares = np.where(below[low] > 0.5, above[low] - above[high], below[high] - below[low])
@@ -86,12 +86,12 @@ def climb(binned: Binned, candidate: Candidate, start: Array, *, steps: int = 60
 QUANTILES = (0.5, 0.95, 0.99, 0.999)
 """The percentiles of a law that are shown."""
 LEAST = 1e-4
-"""Smaller shares of the requests are none."""
+"""Smaller shares of the requests are ignored."""
 
 
 @dataclass(frozen=True)
 class FamilyFit:
-    """One family at its likeliest: the law (seconds), its criteria, and ``ks``, the largest difference of its
+    """One family at its maximum likelihood: the law (seconds), its criteria, and ``ks``, the largest difference of its
     distribution function from the observed one at any edge of a bin. Times in ``theta`` are in ``unit_s``."""
 
     candidate: Candidate
@@ -111,7 +111,7 @@ class FamilyFit:
 
     @cached_property
     def law(self) -> Distribution:
-        """The law as qsim knows it, in seconds."""
+        """The law as a qsim Distribution, in seconds."""
         values = self.candidate.natural(self.theta)
         return self.candidate.law(self.candidate.in_units(values, self.unit_s))
 
@@ -132,7 +132,7 @@ class FamilyFit:
         return float(np.max(np.abs(self.below_edges - self.times.shares_below)))
 
     def missed(self) -> str:
-        """``ks`` as people read it."""
+        """``ks`` in words."""
         return format_percent(100 * self.ks) if self.ks > LEAST else f"< {100 * LEAST:g} %"
 
     @property
@@ -157,7 +157,7 @@ class FamilyFit:
 
 @dataclass(frozen=True, repr=False)
 class ServiceFit(Result):
-    """All families, the best first by BIC; ``findings`` say what to mind.
+    """All families, the best first by BIC, with ``findings``.
 
     >>> from calibrate import of_samples, fit_service
     >>> import numpy as np
@@ -178,7 +178,7 @@ class ServiceFit(Result):
 
     @property
     def law(self) -> Distribution:
-        """The law of the best family, seconds: what ``simulate`` and ``solve`` take."""
+        """The law of the best family, seconds, for ``simulate`` and ``solve``."""
         return self.best.law
 
     def to_frame(self) -> pd.DataFrame:
@@ -193,7 +193,7 @@ class ServiceFit(Result):
     __repr__ = shown_by("calibrate.service.answer:short_text")
 
     def ranking(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """The header and the rows of a table: what was observed, then every family, the best first."""
+        """The header and the rows of a table: the observed values, then every family, the best first."""
         seen = map(format_duration, (self.times.mean_s, *map(self.times.quantile, QUANTILES)))
         mean, *ends = seen
         rows = [("observed", "", "", "", mean, "", *ends)]

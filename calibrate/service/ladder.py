@@ -1,7 +1,7 @@
 """Every family fitted to the same times, and ranked, with warnings: tails beyond the data, too few percentiles.
 
-Families are ranked by the information criterion of Schwarz (1978), BIC = p log n - 2 log L: what the fit gains must be
-worth its p parameters among n requests. The number of parts of a mixture is chosen by BIC as well.
+Families are ranked by the information criterion of Schwarz (1978), BIC = p log n - 2 log L, which weighs the likelihood
+of n requests against p parameters. The number of parts of a mixture is chosen by BIC as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from measure.findings import Finding
 from measure.units import format_duration
 
 BEYOND = 10
-"""The requests that must lie above a quantile for it to be seen."""
+"""Number of requests that must lie above a quantile to determine it."""
 FAR_MEAN = 0.03
 POOR_KS = 0.05
 
@@ -73,7 +73,7 @@ def findings_of(times: Times, families: Sequence[FamilyFit]) -> Iterator[Finding
 
 
 def _beyond(times: Times) -> Iterator[Finding]:
-    """Quantiles that too few requests lie above, or that lie in a bin without an end."""
+    """Findings on quantiles with too few requests above, or in a bin without an end."""
     highest = 1 - BEYOND / times.total
     if times.kind == "percentiles":
         highest = 1 - float(times.counts[-1] / times.total)
@@ -92,17 +92,17 @@ def _beyond(times: Times) -> Iterator[Finding]:
 
 
 PARTS = (2, 3, 4, 5)
-"""Of a mixture of lognormals."""
+"""Numbers of components of a mixture of lognormals."""
 UNSEEN = 0.25
-"""With a larger share of the requests in the first bin nothing is known of the shortest times, and so of no shift."""
+"""With a larger share of requests in the first bin the shortest times, and so a shift, are unknown."""
 CLIMBS = 2
-"""The starts that are climbed from, the likeliest of all."""
+"""Number of starts, those of highest likelihood, that are optimised."""
 
 
 def fit_service(times: Times, *, progress: Callable[[float], None] | None = None) -> ServiceFit:
     """Fit every family to ``times`` and rank them. Calls ``progress`` with the share done.
 
-    Families with as many parameters as the bins can pin, or more, are left out and named in ``left_out``. Raises
+    Families with too many parameters for the number of bins are left out and named in ``left_out``. Raises
     DataError where no family can be fitted.
 
     >>> from calibrate import of_samples
@@ -114,7 +114,7 @@ def fit_service(times: Times, *, progress: Callable[[float], None] | None = None
     binned = Binned.of(times)
     room = len(times.counts) - 1
     if times.kind == "percentiles" and room != 2:
-        room -= 1  # one is left to tell families apart; but two percentiles must do for a law
+        room -= 1  # one bin is left to distinguish families; but two percentiles must be enough for a law
     begins = binned.counts[0] <= UNSEEN * times.total
     plain = plain_families()
     found: list[FamilyFit] = []
@@ -148,7 +148,7 @@ def fit_service(times: Times, *, progress: Callable[[float], None] | None = None
 
 
 def _fitted(times: Times, binned: Binned, family: Candidate) -> FamilyFit:
-    """The family at its likeliest, from the likeliest of its starts."""
+    """The family at its maximum likelihood, from its best starts."""
     starts = sorted(family.start(binned.inside, binned.counts), key=lambda t: -binned.log_likelihood(family, t))
     ends = [climb(binned, family, start) for start in starts[:CLIMBS]]
     likelihood, theta = max(((binned.log_likelihood(family, end), end) for end in ends), key=lambda pair: pair[0])

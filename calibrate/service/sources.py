@@ -28,15 +28,15 @@ COLUMNS: Mapping[str, float] = {
 UNITS = ("ns", "us", "µs", "ms", "s")
 _LATENCY = re.compile(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(ns|us|µs|ms|s)?")
 _ONE_COLUMN = re.compile(r"[^\n,;\t{}\[<|]+\n\s*\d[^\n,;\t ]*\s*\n")
-"""The first lines of a file with one value a line, for which the whole is read."""
+"""Matches the first lines of a file with one value a line."""
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)\s*=\s*(\S+)")
 
 
 def service_times(sweep: Sweep, series: str, requests: float | None = None) -> Times:
     """The times at the smallest load, all repeats together.
 
-    ``requests`` is asked for only where nothing but percentiles is there. Raises DataError where nothing is known of
-    how the latencies are distributed.
+    ``requests`` is needed only where the sweep has only percentiles. Raises DataError where the distribution of
+    latencies is unknown.
 
     >>> import pandas as pd
     >>> from measure import Sweep
@@ -95,10 +95,10 @@ def times_or_sweep(path: Path) -> Times | Sweep:
 
 
 def parse_latencies(text: str, source: str) -> Times | None:
-    """The times in a text with one latency a line; None where it is no such list.
+    """The times in a text with one latency a line; None for other text.
 
     A first line may name the column. The unit is that of each value (``80us``), else that at the end of the name
-    (``latency_us``). Raises DataError where neither says it.
+    (``latency_us``). Raises DataError where both lack it.
 
     >>> parse_latencies("latency_us\\n80\\n95\\n120", "requests.txt").total
     3.0
@@ -122,7 +122,7 @@ def parse_latencies(text: str, source: str) -> Times | None:
 
 
 def parse_percentiles(text: str) -> dict[float, float]:
-    """``p50=80us,p99=300us`` as {0.5: 80e-6, 0.99: 300e-6}. Raises ValueError naming the part that is none."""
+    """``p50=80us,p99=300us`` as {0.5: 80e-6, 0.99: 300e-6}. Raises ValueError naming an invalid part."""
     found: dict[float, float] = {}
     for part in (p.strip() for p in text.split(",") if p.strip()):
         match = _PERCENTILE.fullmatch(part)

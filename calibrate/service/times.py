@@ -1,6 +1,6 @@
-"""Times as they were observed: counts in bins, whatever they were read from.
+"""Observed times: counts in bins, from any source.
 
-A histogram counts requests between two edges and says no more; the likelihood of a law is that of the counts, the
+A histogram holds only counts of requests between two edges; the likelihood of a law is that of the counts, the
 product of (F(upper) - F(lower))^count, with F its distribution function. Samples are counted in fio's bins first, and
 published percentiles are bins as well: half of the requests lie below the median.
 """
@@ -30,9 +30,9 @@ NS_PER_S = 1e9
 class Times:
     """Times counted in bins: arrays (m,) of lower and upper edges in seconds (the last may be infinite) and counts.
 
-    Bins are ascending and do not overlap; neighbours need not touch. ``source`` says where they are from, for messages;
-    ``requests_known`` is False where the number of requests had to be assumed. Raises DataError where fewer than two
-    bins hold anything, since one bin has no shape.
+    Bins are ascending and do not overlap; neighbours need not touch. ``source`` names the origin, for messages;
+    ``requests_known`` is False where the number of requests is assumed. Raises DataError where fewer than two bins
+    are not empty, since one bin has no shape.
 
     >>> from calibrate import of_samples
     >>> import numpy as np
@@ -65,7 +65,7 @@ class Times:
 
     @property
     def total(self) -> float:
-        """How many requests were counted."""
+        """The number of requests counted."""
         return float(self.counts.sum())
 
     @property
@@ -76,7 +76,7 @@ class Times:
 
     @property
     def mean_s(self) -> float:
-        """The mean, as far as the bins tell it, seconds."""
+        """The mean from the bins, seconds."""
         return float(self.counts @ self.middle_s / self.total)
 
     def quantile(self, q: float) -> float:
@@ -127,7 +127,7 @@ def of_histogram(bins: Histogram | Sequence[Histogram], source: str = "") -> Tim
 def of_samples(times_s: npt.ArrayLike, source: str = "") -> Times:
     """The times of single requests (n,), seconds, counted in fio's bins, which are at most 1/64 of a time wide.
 
-    Raises DataError for what is no time.
+    Raises DataError for an invalid time.
 
     >>> times = of_samples([80e-6, 90e-6, 120e-6])
     >>> round(times.counts.sum())
@@ -145,8 +145,8 @@ def of_samples(times_s: npt.ArrayLike, source: str = "") -> Times:
 def of_percentiles(at: Mapping[float, float], requests: float | None = None, source: str = "") -> Times:
     """The times by published percentiles, {share below: time in seconds}, as {0.5: 80e-6, 0.99: 200e-6}.
 
-    ``requests`` is how many they were taken from. Without it the fewest are assumed that have one request beyond the
-    highest percentile, so that the ranking is too modest rather than too sure. Raises DataError where percentiles are
+    ``requests`` is their number. Without it the least number with one request beyond the highest percentile is assumed,
+    so that the ranking is cautious. Raises DataError where percentiles are
     out of order, or fewer than two.
 
     >>> times = of_percentiles({0.5: 80e-6, 0.99: 200e-6})

@@ -1,4 +1,4 @@
-"""Baselines over surfaces: a bilinear fit in logarithms, and a Gaussian process that knows nothing of queues.
+"""Baselines over surfaces: a bilinear fit in logarithms, and a Gaussian process without queueing theory.
 
 Both take the same arguments and return throughputs a second, positive and finite, (m,)::
 
@@ -24,7 +24,7 @@ STRETCHES, DEVIATIONS, NOISES = (0.5, 1.0, 2.0), (0.1, 0.2, 0.4, 0.8, 1.6), (0.0
 """The grid of the likelihood: factors of the lengths, standard deviations of ln X around the plane, and its noise."""
 
 LARGEST = 600.0
-"""The largest |ln X| over the points' mean: a plane that is extended beyond floats ends there."""
+"""The largest |ln X| around the points' mean, to avoid overflow."""
 
 
 SurfaceBaseline = Callable[[Places, ArrayLike, Places], Array]
@@ -34,7 +34,7 @@ def bilinear(places: Places, throughput: ArrayLike, at: Places) -> Array:
     """ln X is linear in ln block, share of reads, ln outstanding and ln jobs, and in the product of any two.
 
     Least squares. Products are left out where there are too few different places for them; where there are too few for
-    the plain terms too, the nearest place answers (in the units of ``NEAR``).
+    the plain terms too, the value of the nearest place is used (in the units of ``NEAR``).
     """
     known, log_x, wanted = _coordinates(places, throughput, at)
     different = len(np.unique(known, axis=0))
@@ -97,5 +97,5 @@ def _kernel(left: Array, right: Array, stretch: float) -> Array:
 
 
 def _positive(log_x: Array, mean: float) -> Array:
-    """exp, held within what a float can be."""
+    """The exponential, limited to the range of floats."""
     return np.exp(np.clip(mean + np.clip(log_x, -LARGEST, LARGEST), -LARGEST, LARGEST))

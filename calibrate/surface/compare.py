@@ -1,9 +1,8 @@
-"""A surface calibrated on a few of the measured points, held against all the others.
+"""A surface calibrated on a few of the measured points, and compared with all the others.
 
-A point that was asked for and lies outside the band that it had before is a surprise: news, or a disturbed run. A
-finished table holds no second measurement of it, so its nearest neighbour is asked for next. Until then the point
-counts, since most surprises are news; where the others including that neighbour speak against it, it counts as one
-whose error is as large as what it misses.
+A chosen point that lies outside its previous band is a surprise: a real effect, or a disturbed run. A finished table
+has no second measurement of it, so its nearest neighbour is chosen next. Until then the point counts, since most
+surprises are real; where the others including that neighbour contradict it, its error is set to its residual.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from qsim.result import shown_by
 DEFAULT_ASKED = 2
 BAND = (0.05, 0.95)
 CONTRADICTED = 0.023
-"""A surprise is doubted where all others, its neighbour among them, leave no more than this share beyond it."""
+"""A surprise is contradicted where at most this share of the others' predictive distribution lies beyond it."""
 
 ENOUGH = 400
-"""With this many points none is worth another."""
+"""From this number of points on no further one is chosen."""
 
 UNCONFIRMED = "nothing near it was measured since: measure it again"
 VERDICTS = {True: "its neighbours speak against it, and it counts little", False: "its neighbours confirm it"}
@@ -39,9 +38,9 @@ VERDICTS = {True: "its neighbours speak against it, and it counts little", False
 
 @dataclass(frozen=True)
 class SurfaceSummary:
-    """Over the held-out points: medians and ninth decile of |predicted / measured - 1| and the share inside the bands.
+    """Errors at the held-out points: median and 90th percentile of |predicted / measured - 1|, share inside the bands.
 
-    In percent, with the relative standard deviation of one repeat; None where there are none.
+    In percent, with the relative standard deviation of one repeat; None where unknown.
     """
 
     held_out_points: int
@@ -54,7 +53,7 @@ class SurfaceSummary:
 
 @dataclass(frozen=True, repr=False)
 class SurfaceComparison(Tabled):
-    """``surface`` and what it predicts at all of ``points`` (m,): those ``used`` (m,), some of them ``asked`` for.
+    """``surface`` and its predictions at all ``points`` (m,), of which ``used`` (m,) calibrate it, some ``asked`` for.
 
     ``surprises`` are sentences on points that lay outside their bands.
     """
@@ -69,7 +68,7 @@ class SurfaceComparison(Tabled):
 
     @property
     def error_pct(self) -> Array:
-        """100 (predicted / measured throughput - 1), (m,)."""
+        """Residuals of the throughput, 100 (predicted / measured - 1), (m,)."""
         return residuals_pct(self.predicted.throughput_per_s, self.points.throughput_per_s)
 
     @property
@@ -104,7 +103,7 @@ class SurfaceComparison(Tabled):
         return {name: float(np.median(np.abs(errors))) for name, errors in missed.items() if len(errors)}
 
     def next(self) -> NextPlace | None:
-        """What to measure after all of the points; None where nothing is left to tell, or there are hundreds."""
+        """The place to measure after all of the points; None where no place would help, or there are hundreds."""
         if len(self.points) > ENOUGH:
             return None
         everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool))
@@ -113,7 +112,7 @@ class SurfaceComparison(Tabled):
     plot = shown_by("calibrate.report.plots:surface_figure", "The measured points and the predicted curves.")
 
     def answer(self) -> list[str]:
-        """Three lines: what it was calibrated on, what it misses, and how sure it is."""
+        """Three lines: the calibration points, the errors, and the width of the bands."""
         points, s = self.points, self.summary()
         added = f", {len(self.asked)} of them asked for" if self.asked else ""
         source = points.source or "The surface"
@@ -133,7 +132,7 @@ class SurfaceComparison(Tabled):
         ]
 
     def last_lines(self) -> list[str]:
-        """The held-out point that is missed most, and what to measure next."""
+        """The held-out point with the largest error, and what to measure next."""
         lines, following = [], self.next()
         if self.judged.any():
             i = int(np.argmax(np.where(self.judged, np.abs(np.log1p(self.error_pct / 100)), -np.inf)))
@@ -148,7 +147,7 @@ class SurfaceComparison(Tabled):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to mind."""
+        """Remarks on the comparison."""
         notes = [*self.points.notes, *self.surface.guesses(self.points.places), *self.surprises]
         if (self.points.places.outstanding >= DECLINE_FROM).any():
             notes.append(f"depths of {DECLINE_FROM} and more are predicted without a decline, and not judged")
@@ -222,7 +221,7 @@ def compare_surface(
     ask: int = DEFAULT_ASKED,
     drifting: bool = False,
 ) -> SurfaceComparison:
-    """Calibrate on the points that match ``use`` (None: the corners) and ``ask`` more that the fit asks for.
+    """Calibrate on the points that match ``use`` (None: the corners) and ``ask`` more that the fit chooses.
 
     ``use`` maps columns of :class:`Places` to the values to calibrate on; ``drifting`` says that runs were not steady.
     Raises DataError where no point matches, and ValueError where ``ask`` is below zero.
@@ -262,7 +261,7 @@ def compare_surface(
 
 
 def _fit_doubting(points: SurfacePoints, used: Mask, surprising: list[int]) -> tuple[Surface, set[int]]:
-    """A fit in which the ``surprising`` points that the others contradict count little, and which these are."""
+    """A fit that down-weights ``surprising`` points contradicted by the others, and the indices of these."""
     doubt = np.zeros(len(points))
     for i in surprising:
         doubt[i] = contradicted(points, i, used, CONTRADICTED)

@@ -1,12 +1,12 @@
-"""Which points to calibrate a surface on: its corners, then where a measurement tells most, then what surprised again.
+"""Chooses the points to calibrate a surface on: its corners, then the most informative places, then surprises again.
 
-The corners are the ends of what varies, at most two block sizes x two shares of reads x two depths. The point after
-them is the one whose measurement is expected to take most from the variance of the log throughputs at all places:
+The corners are the ends of what varies, at most two block sizes x two shares of reads x two depths. The next point is
+the one whose measurement is expected to reduce the variance of the log throughputs at all places most:
 V(n, i)^2 / V(i, i) of each place n (Chaloner and Verdinelli, Bayesian experimental design, Statistical Science 1995).
-Depths where throughput may decline are not predicted with it, and do not count.
-Where mixes are in play, or runs drift, the model is trusted less and this is multiplied by the distance to what was
-measured. A point far outside its band is either news or a disturbed run; a second measurement tells which. A finished
-table has none, so its nearest neighbour is taken instead.
+Depths where throughput may decline are not predicted, and do not count.
+With mixes, or where runs drift, the model is less reliable, and this is multiplied by the distance to measured places.
+A point far outside its band is either a real effect or a disturbed run; a second measurement decides. A finished table
+has none, so its nearest neighbour is used instead.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints
 
 FAR, FEWEST = 0.002, 4
-"""A single run is measured again where such a share of the distribution that all others give it lies beyond it, on its
-side; below that many points, all others say too little."""
+"""A single run is measured again where less than this share of the others' predictive distribution lies beyond it, if
+there are at least this number of points."""
 
 MOST_CANDIDATES = 400
 
 
 @dataclass(frozen=True)
 class NextPlace:
-    """The place to measure next, and the median half width of the bands (relative) now and then.
+    """The place to measure next, and the median half width of the bands (relative) before and after.
 
-    ``again`` is true where it was measured and surprises, ``corner`` where the ends of the surface come first.
+    ``again`` is true for a surprise that is measured again, ``corner`` for a corner that is missing.
     """
 
     block_bytes: float
@@ -63,9 +63,9 @@ class NextPlace:
 
 
 def corners(places: Places) -> Mask:
-    """True (m,) for the corners; where one was not measured, the ends of each column at one place at least.
+    """True (m,) for the corners; where one was not measured, for at least one place at each end of each column.
 
-    They are taken with the number of jobs that most places have.
+    They have the most common number of jobs.
     """
     jobs, counts = np.unique(places.jobs, return_counts=True)
     usual = np.isclose(places.jobs, jobs[np.argmax(counts)])
@@ -83,9 +83,9 @@ def corners(places: Places) -> Mask:
 
 
 def asked(surface: Surface, places: Places, used: Mask, *, drifting: bool = False) -> int | None:
-    """The index of the place to measure next; None where all of those that could be are used.
+    """The index of the place to measure next; None where all candidates are used.
 
-    Depths where throughput may decline are not asked for: they say little of the others.
+    Depths where throughput may decline are not chosen: they are little evidence on the others.
     """
     fresh = ~used & shallow(places)
     worth = _worth(surface, places, places.at(used), drifting=drifting)[0]
@@ -93,10 +93,10 @@ def asked(surface: Surface, places: Places, used: Mask, *, drifting: bool = Fals
 
 
 def _worth(surface: Surface, places: Places, measured: Places, *, drifting: bool) -> tuple[Array, Array, Array]:
-    """How much a measurement at each of ``places`` is worth (m,); what it takes of the variance (m,); the variance.
+    """The worth (m,) of a measurement at each of ``places``; its reduction of the variance (m,); the variance.
 
-    The variance is that of the places that are not deep; what is taken is multiplied by the distance to what was
-    ``measured`` where the model is trusted less.
+    The variance is that of the places that are not deep; the worth is the reduction, times the distance to ``measured``
+    places where the model is less reliable.
     """
     covariance, judged = surface.predictive(places).covariance, shallow(places)
     taken = np.asarray((covariance[:, judged] ** 2).sum(axis=1) / covariance.diagonal())
@@ -112,10 +112,10 @@ def neighbour(places: Places, of: int, used: Mask) -> int | None:
 
 
 def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = False) -> NextPlace | None:
-    """What to measure after all of ``points``, which ``surface`` is fitted to; None where nothing is left to tell.
+    """The place to measure after all of ``points``, which ``surface`` is fitted to; None where none would help.
 
-    First what surprises, again; then corners that were not measured; then any place between. A decline at depths that
-    are not predicted surprises nobody.
+    First surprises, again; then missing corners; then any place between. A decline at depths that are not predicted is
+    not a surprise.
     """
     places, candidates = points.places, _candidates(points.places)
     everywhere = Places(*np.vstack([places.as_rows(), candidates.as_rows()]).T)
@@ -138,9 +138,9 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
 
 
 def contradicted(points: SurfacePoints, which: int, others: Mask, beyond: float) -> float:
-    """How far a point lies, in ln X, from what the ``others`` (m,) say of it; 0 where they do not contradict it.
+    """The distance of a point, in ln X, from the prediction of the ``others`` (m,); 0 where they do not contradict it.
 
-    They do where less than the share ``beyond`` of their distribution lies beyond it, on its side.
+    They do where less than the share ``beyond`` of their predictive distribution lies beyond it, on its side.
     """
     alone = np.arange(len(points)) == which
     others_say = fit_surface(points, others & ~alone).predictive(points.places.at(alone))
@@ -156,7 +156,7 @@ def distances(some: Places, others: Places) -> Array:
 
 
 def shallow(places: Places) -> Mask:
-    """Where throughput does not decline; everywhere where all depths are as deep."""
+    """True (m,) for depths without decline; everywhere if all depths are beyond."""
     shallow = places.outstanding < DECLINE_FROM
     return np.asarray(shallow if shallow.any() else ~shallow)
 

@@ -1,8 +1,8 @@
-"""A surface that is measured where it says most: its corners, half of them twice, then groups of places it asks for.
+"""A surface measured at its most informative places: its corners, half of them twice, then groups of chosen places.
 
-Short runs are noisy, and a single one does not tell how much. So every second corner is measured twice: what these
-repeats differ by is the noise of every single run. Each group is chosen without new measurements: after each of
-its places the covariance is that given a measurement there (Chaloner and Verdinelli, Statistical Science 1995).
+Short runs are noisy, and a single one does not show how much. So every second corner is measured twice: the difference
+of these repeats is the noise of every single run. Each group is chosen without new measurements: after each of
+its places the covariance is conditioned on a measurement there (Chaloner and Verdinelli, Statistical Science 1995).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ WIDE = 2.0
 """A place is unknown where the ends of its band differ by more than this factor."""
 
 Measure = Callable[[Sequence[int]], SurfacePoints]
-"""Measure the places of these numbers, and return all that was measured so far."""
+"""Measures the places of these indices, and returns all points so far."""
 
 
 @dataclass(frozen=True, repr=False)
 class ExploredSurface(Tabled):
-    """What was measured, the surface through it, and what one more run at each place (m,) is predicted to give.
+    """The measured points, the surface through them, and the prediction for one more run at each place (m,).
 
-    ``known`` (m,) are the places that were measured, ``span`` (m,) the upper end over the lower of what is known of the
-    mean there; ``noise`` is the relative standard deviation of one run.
+    ``known`` (m,) are the measured places, ``span`` (m,) the upper end of the mean's interval over the lower; ``noise``
+    is the relative standard deviation of one run.
     """
 
     points: SurfacePoints
@@ -55,7 +55,7 @@ class ExploredSurface(Tabled):
         return self.predicted.plot()
 
     def answer(self) -> list[str]:
-        """What was measured, what is known everywhere, what is not, and the place that the surface misses most."""
+        """The answer in lines: places measured, places known and unknown, and the place with the largest error."""
         places, p, points = self.predicted.places, self.predicted, self.points
         half = float(np.sqrt(np.median(self.span)) - 1)
         residual = self.surface.left_out()[0]
@@ -106,9 +106,9 @@ def explore(
     on_group: Callable[[ExploredSurface], object] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> ExploredSurface:
-    """Measure the corners of ``places``, half of them twice, then those that narrow the bands most, in the time.
+    """Measure the corners of ``places``, half of them twice, then those that narrow the bands most, in ``budget_s``.
 
-    A place takes ``seconds_each``. ``on_group`` is called with what is known after each group.
+    A place takes ``seconds_each``. ``on_group`` is called with the surface after each group.
     """
     started = clock()
     ends = np.flatnonzero(corners(places))
@@ -147,7 +147,7 @@ def _of_one_run(predicted: SurfacePrediction, noise: float) -> SurfacePrediction
 
 
 def _asked_together(surface: Surface, places: Places, known: Mask, count: int) -> list[int]:
-    """The ``count`` places that together narrow the bands most, each away from what is measured."""
+    """The indices of ``count`` places that together narrow the bands most, each away from measured ones."""
     covariance, used, judged = surface.predictive(places).covariance.copy(), known.copy(), shallow(places)
     chosen: list[int] = []
     for _ in range(count):

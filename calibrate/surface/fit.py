@@ -1,7 +1,7 @@
-"""A surface fitted to a few points, and what it says of every other place.
+"""A surface fitted to a few points, and its predictions at other places.
 
-What the structure of :mod:`calibrate.surface.model` misses goes together at near places (:mod:`calibrate.inference`). A
-parameter that the points do not determine has its prior: what other devices have.
+The misfit of the structure of :mod:`calibrate.surface.model` is correlated between near places
+(:mod:`calibrate.inference`). A parameter that the points do not determine keeps its prior, from other devices.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LEFT = ("parameter", "interval", "sure", "use")
 
 
 class Tabled(Result):
-    """What has rows."""
+    """A result with rows."""
 
     @abstractmethod
     def rows(self) -> list[Row]:
@@ -98,7 +98,7 @@ ENDS = ("", "_low", "_high")
 BAND = (0.5 - LEVEL / 2, 0.5, 0.5 + LEVEL / 2)
 """The quantiles of a band."""
 ROUNDING = 1e-6
-"""Of a point that alone determines a parameter the others say nothing: its precision given them is rounding."""
+"""Relative precision below which the other points do not predict a point, as it alone determines a parameter."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +150,7 @@ class SurfacePrediction(Tabled):
 
 @dataclass(frozen=True, repr=False)
 class Surface:
-    """A calibrated surface: the ``used`` points, how noisy each is taken to be (k,), and the table of weights."""
+    """A calibrated surface: the ``used`` points, the noise of each (k,), and the table of weights."""
 
     model: SurfaceModel
     used: SurfacePoints
@@ -158,7 +158,7 @@ class Surface:
     weights: Weights
 
     def predict(self, places: Places) -> SurfacePrediction:
-        """What a single new measurement at ``places`` gives. DataError for another depth where only one was used."""
+        """The prediction of a new measurement at ``places``. DataError for another depth where only one was used."""
         low, middle, high = self.predictive(places).quantiles(BAND)
         return SurfacePrediction(places, middle, low, high, self._extrapolated(places))
 
@@ -177,7 +177,7 @@ class Surface:
         )
 
     def left_out(self) -> tuple[Array, Array]:
-        """How far each point used lies from what the others say of it (k,): in ln X, and in standard deviations.
+        """The residual of each used point from the prediction of the others (k,): in ln X, and in standard deviations.
 
         In closed form at the heaviest row of the table: with C the covariance of the points over parameters and misfit,
         the residual is (C^-1 r)_i / (C^-1)_ii (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
@@ -202,13 +202,13 @@ class Surface:
         return self._interval(lambda v: np.maximum(model.lone_s(v, loads) / model.busy_s(v, loads), 1.0))
 
     def ninety(self, places: Places) -> tuple[Array, Array, Array] | None:
-        """The depth that gives 90 % of the peak at ``places`` (m,), and its interval; None at one depth."""
+        """The depth at 90 % of the peak at ``places`` (m,), and its interval; None at one depth."""
         if len(self.used.places.values("outstanding")) == 1:
             return None
         return self._interval(lambda v: self.model.ninety(v, places.as_rows()))
 
     def parameters(self) -> dict[str, Estimate]:
-        """The parameters as people name them, of the classes and limits that the points show."""
+        """The reported parameters, of the classes and limits that the points show."""
         named = self.model.report(self.weights.values, self.used.places)
         ends = self._interval(
             lambda values: np.column_stack([v for _, v in self.model.report(values, self.used.places).values()])
@@ -233,7 +233,7 @@ class Surface:
         return outside
 
     def guesses(self, places: Places) -> tuple[str, ...]:
-        """What predictions rest on where ``places`` differ in what was the same at all points used, in words."""
+        """The assumptions, in words, where ``places`` vary in a column that was constant at all used points."""
         known = {name: self.used.places.values(name) for name in WORDS}
         return tuple(
             f"all points used have the {WORDS[name]} {value_text(name, values[0])}: predictions at others rest on what "
@@ -250,7 +250,7 @@ class Surface:
 def fit_surface(points: SurfacePoints, used: Mask, *, doubt: Array | None = None) -> Surface:
     """Calibrate on the points of the mask ``used`` (m,); deterministic, about 10 ms.
 
-    ``doubt`` (m,) are relative standard errors that are added to the points' own. Raises DataError where no point is
+    ``doubt`` (m,) are relative standard errors added to the points' own. Raises DataError where no point is
     used.
     """
     if not used.any():

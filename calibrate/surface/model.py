@@ -47,7 +47,7 @@ PRIORS = {
 """Unit, median and standard deviation of the logarithm of every parameter after the first, the latency a."""
 
 LINE_PRIOR = (20 * 1024.0, 4.0)
-"""At one depth, lone or busy: the block whose bytes take as long as the rest of the request."""
+"""The prior at one depth: the block whose bytes take as long as the rest of the request; median and log sd."""
 
 REACH = 8.0
 """Bounds lie this many standard deviations of the prior from its median."""
@@ -60,7 +60,7 @@ LATENCY_REACH, LATENCY_LOG_SD = 1e5, 5.0
 
 @dataclass(frozen=True)
 class Near(MisfitProcess):
-    """Nearness of places as rows (m, 4): ln b, share of reads, ln N and ln jobs, each over its own length.
+    """Correlation between places, rows (m, 4): ln b, share of reads, ln N and ln jobs, each over its own length.
 
     The correlation is exp(-d^2 / 2), d the Euclidean distance.
     """
@@ -86,8 +86,8 @@ NEAR = Near()
 class SurfaceModel:
     """The model of places as rows (m, 4): block, share of reads, outstanding requests, jobs.
 
-    ``latency_s`` is where a descent begins, ``per_job`` the highest throughput that a job was seen to have; ``line`` is
-    true where all depths are one.
+    ``latency_s`` is the starting value of a descent, ``per_job`` the highest measured throughput of a job; ``line`` is
+    true where all depths are equal.
     """
 
     latency_s: float
@@ -96,7 +96,7 @@ class SurfaceModel:
 
     @classmethod
     def of(cls, places: Places, throughput: Array, line: bool) -> SurfaceModel:
-        """The model for these points (m,), its latency such that the median point is met before anything is fitted."""
+        """The model for these points (m,), with a starting latency that fits the median point."""
         first = cls(1.0, float((throughput / places.jobs).max()), line)
         usual = np.array([[p.prior_median for p in first.parameters()]], dtype=float)
         missed = np.log(throughput) - first.log_throughput(usual, places.as_rows())[0]
@@ -104,11 +104,11 @@ class SurfaceModel:
 
     @property
     def misfit(self) -> MisfitPrior:
-        """How much of the data no surface, or line, of this kind draws: little on one drive, much on another."""
+        """The prior of the misfit's size for a surface, or a line: small on some drives, large on others."""
         return MisfitPrior(0.16, 0.9) if self.line else MisfitPrior(0.35, 1.0)
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """The latency, of which little is known before any point, and the others."""
+        """The latency, with a wide prior, and the others."""
         far, at = LATENCY_REACH, self.latency_s
         priors = PRIORS | ({"block that doubles the latency": ("B", *LINE_PRIOR)} if self.line else {})
         latency = Parameter("latency", "s", at / far, at * far, at, LATENCY_LOG_SD)
@@ -148,7 +148,7 @@ class SurfaceModel:
         return np.asarray(together * _small(values, block))
 
     def ninety(self, values: Array, loads: Array) -> Array:
-        """The depth (n, m) that gives 90 % of the peak, with the latency of a device that several requests keep awake.
+        """The depth (n, m) at 90 % of the peak, with the latency without onset.
 
         Solved for N where X D = 0.9: N D / r = (0.9^-p - 1)^(-1/p).
         """
@@ -168,7 +168,7 @@ class SurfaceModel:
         return times, (times[0] / blocks[0], times[1] / blocks[1])
 
     def report(self, values: Array, places: Places) -> dict[str, tuple[str, Array]]:
-        """What the points at ``places`` tell of, {name: (unit, values (n,))}, from parameters (n, 12)."""
+        """The reported parameters that ``places`` determine, {name: (unit, values (n,))}, from parameters (n, 12)."""
         sized, share, found = len(places.values("block_bytes")) > 1, places.read_fraction, {}
         latency, (times, per_byte) = self.latencies_s(values), self.limits_s(values)
         for k, (name, occurs) in enumerate((("read", (share > 0).any()), ("write", (share < 1).any()))):
@@ -203,5 +203,5 @@ def _both(mean: Array, ratio: Array) -> tuple[Array, Array]:
 
 
 def _small(values: Array, block: Array) -> Array:
-    """What a block below 4 KiB costs; a block of 0 is one of a size that is not known."""
+    """The cost factor of a block below 4 KiB; a block of 0 has an unknown size."""
     return np.where((block > 0) & (block < SMALL_BYTES), values[:, 11, None], 1.0)

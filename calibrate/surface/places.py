@@ -1,4 +1,4 @@
-"""The places of a surface: block size, share of reads, outstanding requests and jobs, and what was measured there."""
+"""The places of a surface: block size, share of reads, outstanding requests and jobs, with the measured points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS: Mapping[str, str] = {
     "outstanding": "queue depth",
     "jobs": "number of jobs",
 }
-"""What a place is made of, by the name of its column."""
+"""Column of a place -> its name in words."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Places:
         return len(self.outstanding)
 
     def at(self, chosen: Mask | Array) -> Places:
-        """Those of a mask (m,) or of indices."""
+        """The places of a mask (m,) or of indices."""
         return Places(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
     def as_rows(self) -> Array:
@@ -85,7 +85,7 @@ def value_text(name: str, value: float) -> str:
 
 @dataclass(frozen=True)
 class SurfacePoints:
-    """What was measured at ``places``: means over repeats and the relative sd of one repeat (NaN: not repeated)."""
+    """Measurements at ``places``: means over repeats and the relative sd of one repeat (NaN: not repeated)."""
 
     places: Places
     throughput_per_s: Array
@@ -100,7 +100,7 @@ class SurfacePoints:
         return len(self.places)
 
     def at(self, chosen: Mask | Array) -> SurfacePoints:
-        """Those of a mask (m,) or of indices."""
+        """The points of a mask (m,) or of indices."""
         columns = ("throughput_per_s", "response_time_s", "repeats", "spread")
         return replace(self, places=self.places.at(chosen), **{c: getattr(self, c)[chosen] for c in columns})
 
@@ -117,8 +117,8 @@ class SurfacePoints:
 def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     """The points of a closed sweep as a surface, averaged over repeats.
 
-    ``pattern`` ("random", "sequential") names one where the sweep has several. Raises DataError where the sweep is none
-    over depths, the pattern is not there, or fewer than two of block size, share of reads and depth vary.
+    ``pattern`` ("random", "sequential") selects one where the sweep has several. Raises DataError where the sweep is
+    not over depths, lacks the pattern, or fewer than two of block size, share of reads and depth vary.
     """
     name = sweep.name or "the sweep"
     if not sweep.load_type.is_closed:
@@ -164,7 +164,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
 
 
 def _asked_shares(series: Iterable[str], measured: Iterable[float]) -> Array:
-    """The shares of reads that were asked for: fio draws each request, so that 70 % come out as 70.03 %."""
+    """The requested shares of reads: fio draws each request, so that 70 % is measured as 70.03 %."""
     asked = (parse_mix(name).read_fraction for name in series)
     return np.array([round(m, 2) if a is None else a for a, m in zip(asked, measured, strict=True)])
 

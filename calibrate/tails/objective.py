@@ -1,7 +1,7 @@
 """An objective: the heaviest load whose predicted response time stays within a time, in the mean or in a tail.
 
 Tails (p50, p95, p99, p99.9) are those of ``calibrate.tails.percentiles``, simulated at depths half an octave apart and
-joined by straight lines of the logarithms. The interval has its ends where the limits of the prediction reach the time.
+interpolated linearly in logarithms. The interval ends where the limits of the prediction reach the time.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
 REACH = 4
-"""The deepest queue that is tried, as a multiple of the deepest calibrated depth."""
+"""The deepest queue tried, as a multiple of the deepest calibrated depth."""
 ROUNDING = 1e-9
-"""A depth that falls short of a whole number by no more than this is that number."""
+"""Relative tolerance for rounding a depth up to a whole number."""
 TAIL_LEVEL = 0.9
 """The level of the intervals of ``Tails``."""
 
@@ -34,9 +34,9 @@ TAIL_LEVEL = 0.9
 def objective_knee(fit: Fit, time_s: float) -> Knee:
     """The heaviest load whose predicted mean response time stays within ``time_s``.
 
-    It is where the predicted curve, with what it is expected to miss, meets the time; its interval is that of the same
-    crossing on curves that the device may turn out to have. Its load is None where nothing meets it. Raises ValueError
-    for a time that is not positive.
+    It is where the predicted curve, with its misfit, reaches the time; its interval is that of the same crossing on
+    possible curves of the device. Its load is None where no load meets the objective. Raises ValueError for a time
+    that is not positive.
 
     >>> from calibrate import from_datasheet, objective_knee
     >>> round(objective_knee(from_datasheet(idle_latency=80e-6, peak_iops=600e3), 200e-6).load)
@@ -72,8 +72,8 @@ def objective_knee(fit: Fit, time_s: float) -> Knee:
 def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float, *, seed: int = 0) -> Knee:
     """The deepest queue at which ``quantile`` ("p99") of the response time is predicted to be within ``time_s``.
 
-    ``fit`` was calibrated on points of this ``series`` of ``sweep``, whose histograms tell the tails. Raises ValueError
-    for a quantile that is not predicted or a time that is not positive, DataError where no histogram tells the tails.
+    ``fit`` was calibrated on points of this ``series`` of ``sweep``, whose histograms give the tails. Raises ValueError
+    for a quantile that is not predicted or a time that is not positive, DataError without histograms.
 
     >>> from calibrate import fit
     >>> from measure import DataError, load_dataset
@@ -100,9 +100,9 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
 
 
 def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee:
-    """The same from ``tails`` at ascending depths, of which the first is 1: whole requests, rounded down.
+    """As :func:`tail_knee`, from ``tails`` at ascending depths from 1 on: whole requests, rounded down.
 
-    The knee has no load where already the first depth takes longer, or the last does not; its note then says so.
+    The knee has no load where the first depth already takes longer, or the last does not; its note then says so.
     """
     _check(quantile, time_s)
     name = _names()[quantile]

@@ -1,16 +1,16 @@
 """Tails at every depth: percentiles of the response time from the histogram at depth 1 and a structure of queues.
 
-A device is taken as c servers whose service times are those of the requests that were alone (the histogram at depth
-1, played back), before one queue or with a queue each that requests join at random, and perhaps a part of every request
-that keeps no server busy (the host, the link), a constant. A closed network of that kind is simulated at each depth by
-the compiled engine. How many servers, which queues and which constant is what the calibrated depths decide, by the mean
-and the percentiles that were seen there: each structure counts by how well it does (weights of a normal likelihood
-whose standard deviation is ``MISFIT``, which even a right structure has). The prediction is the mean of the logarithms.
+The model of a device is c servers whose service times are those of lone requests (drawn from the histogram at depth 1),
+on one queue or with a queue each that requests join at random, and perhaps a constant part of every request that keeps
+no server busy (the host, the link). A closed network of that kind is simulated at each depth by the compiled engine.
+The mean and the percentiles at the calibrated depths decide the number of servers, the queues and the constant: each
+structure has a weight, from a normal likelihood with standard deviation ``MISFIT``, which even a right structure has.
+The prediction is the weighted mean of the logarithms.
 
-What the best structures still miss at the calibrated depths is corrected there, and between them in proportion to the
-logarithm of the depth, as real devices are slower or faster when busy. So a percentile seen at a deep depth is met.
-Where no structure does well, as on a virtual disk whose host has other things to do, the mean is that of the fitted
-curve, and the structures only say how far the percentiles lie from it.
+The remaining error of the structures at the calibrated depths is corrected there, and between them in proportion to
+the logarithm of the depth, as real devices are slower or faster when busy. So the percentiles at a deep calibrated
+depth are met. Where no structure fits well, as on a virtual disk with a busy host, the mean is that of the fitted curve, and the
+structures give only the ratios of percentiles to it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 CUSTOMERS = 60_000
 DRIFT = (0.05, 0.05, 0.05, 0.2)
-"""Relative errors of the percentiles that come on top with each doubling of the depth away from a calibrated one."""
+"""Additional relative errors of the percentiles for each doubling of the depth away from a calibrated one."""
 UNTRUSTED_DRIFT = 0.2
-"""The same where no structure does well at the calibrated depths."""
+"""The same where no structure fits well at the calibrated depths."""
 WRONG = 10
-"""Half the trust in a structure is lost when the mean square of what it misses is this many times MISFIT squared."""
+"""The trust in a structure is one half where its mean squared error is this multiple of MISFIT squared."""
 UNREPEATED = (0.1, 0.3, 0.6, 0.4)
-"""Noise of the percentiles of one measurement where no structure does well and nothing was repeated, so that it is not
-known: what repeats on a busy virtual machine had."""
+"""Assumed noise of the percentiles of one measurement without repeats, where no structure fits well: that of repeats on
+a busy virtual machine."""
 KEPT = 6
 _TERMS = 2.5  # at each calibrated depth: the mean, and half of each of three percentiles
 
@@ -141,13 +141,13 @@ def predict_tails(
 
 
 def _misfit(run: Run, structure: Structure, seen: Seen, allowed: Array) -> float:
-    """The sum of squares of what the structure misses at the calibrated depths, in units of what is ``allowed``."""
+    """The sum of squared errors of the structure at the calibrated depths, in units of the ``allowed`` errors."""
     total = 0.0
     for depth, (mean, quantiles) in seen.items():
         own_mean, own = run(structure, depth)
         total += (math.log(own_mean / mean) / MISFIT) ** 2
         if quantiles is not None:
-            total += float(np.sum((np.log(own / quantiles) / allowed)[:3] ** 2)) / 2  # they go together
+            total += float(np.sum((np.log(own / quantiles) / allowed)[:3] ** 2)) / 2  # halved, as they are correlated
     return total
 
 
@@ -170,10 +170,10 @@ def _blended(
 
 
 def _corrected(run: Run, structure: Structure, depth: float, seen: Seen, trust: float, mean_s: float | None) -> Array:
-    """A structure's log percentiles at a depth, less what it misses at the calibrated ones, even in log depth.
+    """A structure's log percentiles at a depth, less its errors at the calibrated ones, interpolated in log depth.
 
-    Where only a mean was seen, the percentiles are off as much as it. As far as the structure is not to be trusted, the
-    mean is ``mean_s``, that of the fitted curve.
+    Where only a mean was measured, the percentiles have the error of the mean. In proportion to the lack of trust in
+    the structure, the mean is replaced by ``mean_s``, that of the fitted curve.
     """
     at_mean, at_quantiles = [], []
     for n, (mean, quantiles) in seen.items():
@@ -200,7 +200,7 @@ def _sampling(histogram: Histogram) -> Array:
 
 
 def _has_shape(histogram: Histogram) -> bool:
-    """Whether more than one bin holds anything."""
+    """Whether more than one bin is not empty."""
     return int(np.count_nonzero(histogram.counts)) > 1
 
 
@@ -213,8 +213,8 @@ def fitted_tails(
 ) -> Tails | None:
     """The tails of one curve of ``sweep`` at the depths ``at`` (None: those measured), by the points that ``fit`` used.
 
-    None where the sweep varies no depth or kept no two histograms. Raises DataError as ``predict_tails``, where the
-    points calibrated on cannot tell the tails.
+    None where the sweep does not vary the depth or has fewer than two histograms. Raises DataError as
+    ``predict_tails``, where the calibration points do not determine the tails.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -247,14 +247,14 @@ def fitted_tails(
 def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array | None:
     """The standard deviation of the log percentiles of one repeat, of all the depths repeated (root mean square).
 
-    Not the median over depths: what disturbs a machine now and then shows at one of them, and counts at all.
+    Not the median over depths: an occasional disturbance shows at one of them, but concerns all.
     """
     variances = [np.var([np.log(_observed(h)) for h in s], axis=0, ddof=1) for s in at_depths if len(s) > 1]
     return np.asarray(np.sqrt(np.mean(variances, axis=0))) if variances else None
 
 
 def _together(several: Sequence[Histogram]) -> Histogram:
-    """The requests of all repeats."""
+    """The joint histogram of all repeats."""
     if len(several) == 1:
         return several[0]
     if len({(h.lower_s[0], h.upper_s[-1]) for h in several}) == 1 and not any(_has_shape(h) for h in several):

@@ -1,14 +1,14 @@
 """The tails of a curve: percentiles observed and predicted at each depth, and whether to rely on them.
 
-A structure that a device may have gives response times at any depth, made of the latencies of lone requests.
+A possible structure of a device gives response times at any depth, from the latencies of lone requests.
 
-Queues: c servers before one queue or with a queue each, whose service times are those latencies, but for a constant
+Queues: c servers on one queue or with a queue each, whose service times are those latencies, except for a constant
 part (the host, the link) that keeps no server busy; simulated.
 
-Together: a host that takes requests as a batch and hands back the batch answers each when all are done. Every request
-in flight then adds its share to each of the others, whatever that one's own latency: R(N) = R(1) + (N - 1) times what
-one adds, as a fast virtual disk shows whose CPU is the limit, and all percentiles move by as much. No station of a
-network serves so: a request's time depends on who is in its batch, or on the clock, so these two are formulas.
+Together: a host that handles requests in batches answers all of a batch when the last is done. Every request in flight
+then adds the same time to each of the others: R(N) = R(1) + (N - 1) times that, as on a fast virtual disk limited by
+its CPU, and all percentiles move by the same time. Stalled: a request waits for the longest of several lone ones. No
+station of a network serves so, as a request's time depends on its batch, or on the clock: these two are formulas.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_SERVERS = 512
 ALIKE = 2.0
-"""Lone requests are alike where the slowest quarter takes less than this many times as long as the fastest."""
+"""Lone requests are similar where the slowest quarter takes less than this multiple of the fastest quarter's time."""
 _AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 
 
@@ -40,7 +40,7 @@ _AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 class Structure:
     """``servers`` before one queue ("shared") or with a queue each ("random"), after a constant ``delay_s``.
 
-    Where requests go "together" or are "stalled", ``delay_s`` is what each of them adds to the latency of the others.
+    For "together" and "stalled", ``delay_s`` is the time that each request adds to the latency of the others.
     """
 
     servers: int
@@ -69,7 +69,7 @@ class Structure:
 
 
 def candidates(alone: Histogram, deepest: float, response_s: float) -> list[Structure]:
-    """Structures that come near the response time at the deepest point."""
+    """Structures with about the response time at the deepest point."""
     shortest = float(alone.lower_s[0])
     each = max(response_s - alone.mean_s, 0.0) / (deepest - 1)
     found = [Structure(1, "together", each)]
@@ -113,16 +113,16 @@ def _stalled(alone: Histogram, mean_s: float, quantiles: Array) -> tuple[float, 
 QUANTILES: Mapping[str, float] = {"p50_s": 0.5, "p95_s": 0.95, "p99_s": 0.99, "p999_s": 0.999}
 
 MISFIT = 0.06
-"""Relative error of a percentile that a structure which is right for all purposes has."""
+"""Relative error of a percentile that even a right structure has."""
 
 LEVEL = 0.95
-"""A right prediction is called so in this share of cases."""
+"""The share of right predictions that are called reliable."""
 
 USEFUL_PCT = 100 * (math.sqrt(2) - 1)
-"""Tails that are missed by more are not relied on, however much they scatter: no 90 % interval within a factor of 2."""
+"""Tails with a larger error are not relied on, whatever their scatter: their 90 % interval exceeds a factor of 2."""
 
 FITS = 0.5
-"""Where no depth is held out, tails may be relied on whose structure is trusted more than this."""
+"""The least trust in a structure to rely on its tails, where no depth is held out."""
 
 FACTOR_PCT = 100.0
 """A larger error than this is written as a factor."""
@@ -151,7 +151,7 @@ class TailPoint:
 
     @property
     def residual_pct(self) -> dict[str, float]:
-        """100 (predicted / observed - 1)."""
+        """Residuals of the percentiles, 100 (predicted / observed - 1)."""
         return {name: 100 * (self.predicted[name] / seen - 1) for name, seen in self.observed.items()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class TailPoint:
 
 @dataclass(frozen=True, repr=False)
 class Tails(Result):
-    """Predicted and observed tails of one curve, and the structures they were predicted with: the likeliest first.
+    """Predicted and observed tails of one curve, and the structures behind the prediction, the likeliest first.
 
     >>> from calibrate import predict_tails
     >>> import numpy as np
@@ -176,9 +176,9 @@ class Tails(Result):
     points: tuple[TailPoint, ...]
     structures: tuple[tuple[Structure, float], ...]
     trust: float
-    """How well the likeliest structure does at the calibrated depths: 1 as well as one that is right, 0 not at all."""
+    """How well the likeliest structure fits at the calibrated depths, from 0 (not at all) to 1 (as a right one)."""
     noise: float | None = None
-    """By how much the p99 of one repeat differs from another's (relative standard deviation); None where unknown."""
+    """The relative standard deviation of p99 between repeats; None where unknown."""
     sampling: float | None = None
     """The relative standard error of p99 at depth 1 by the number of requests."""
 
@@ -197,7 +197,7 @@ class Tails(Result):
         return float(np.median(errors)) if errors else None
 
     def sentence(self) -> str:
-        """The outcome in words: the error of p99 and whether to rely on it, how noisy it is, and the model."""
+        """The outcome in words: the error of p99 and whether to rely on it, its noise, and the model."""
         noise = ""
         if self.noise is not None:
             noise = f" Repeats of one depth differ by {format_percent(100 * self.noise)}."
@@ -227,7 +227,7 @@ class Tails(Result):
         return sum(bool(p.held_out and "p99_s" in p.observed) for p in self.points)
 
     def reliance(self) -> str:
-        """What p99 is missed by at the held-out depths, and whether to rely on it: within ``limit_pct``."""
+        """The error of p99 at the held-out depths, and whether to rely on it: within ``limit_pct``."""
         error, advice = self.median_error_pct(), "rely on it" if self.reliable else "do not rely on it"
         if error is None:
             fits = "fits" if self.reliable else "does not fit"
@@ -239,7 +239,7 @@ class Tails(Result):
 
     @property
     def reliable(self) -> bool:
-        """Whether p99 is missed by little at the held-out depths; without any, whether the model fits the others."""
+        """Whether the error of p99 at the held-out depths is small; without any, whether the model fits the others."""
         error = self.median_error_pct()
         return self.trust > FITS if error is None else error <= self.limit_pct
 
