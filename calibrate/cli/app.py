@@ -32,7 +32,7 @@ _UNITS = ("_bytes", "_percent", "_per_repeat", "_per_s", "_s")
 
 
 class OptionErrorMixin:
-    """A command, or a group with options: what the library refuses is named as the option that the user typed."""
+    """A command, or a group with options: errors of the library name the option that the user typed."""
 
     params: list[Any]
 
@@ -44,14 +44,14 @@ class OptionErrorMixin:
             raise refused_parameter(error, self._option(error.parameter)) from error
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The help, with defaults as they are worded here: typer puts them into parentheses."""
+        """The help, with this package's wording of defaults, where typer uses parentheses."""
         for parameter in self.params:
             if isinstance(shown := getattr(parameter, "show_default", None), str):
                 parameter._get_default_string = lambda shown=shown, **_: shown
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def _option(self, parameter: str) -> str:
-        """The option that sets a parameter of the library, ``--runtime`` for ``runtime_s``; else the parameter."""
+        """The option of a library parameter, ``--runtime`` for ``runtime_s``; without one, the parameter."""
         options = {p.name: option_name(p) for p in self.params if p.name}
         if "service" in options:
             options.setdefault("service_time", options["service"])
@@ -60,7 +60,7 @@ class OptionErrorMixin:
 
 
 class Command(OptionErrorMixin, TyperCommand):
-    """One command, whose options keep the rules that are declared above its function."""
+    """One command, whose options obey the rules declared above its function."""
 
     def invoke(self, ctx: Any) -> Any:
         """Check the rules, then run the command."""
@@ -71,7 +71,7 @@ class Command(OptionErrorMixin, TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group of commands that are found in ``table``: panel of the help -> name -> ``module:function``.
+    """A group of the commands in ``table``: panel of the help -> name -> ``module:function``.
 
     An empty place stands for a group that is registered with typer itself. The help of a command is its module's
     ``HELP``, or ``HELP_ADD`` for a function ``add`` that shares its module.
@@ -91,7 +91,7 @@ class LazyGroup(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is named first; CommandError with near names where there is none."""
+        """The command named first in the arguments; CommandError with near names for an unknown one."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             near = " or ".join(get_close_matches(args[0].lower(), self.list_commands(ctx)))
             guess = f"; did you mean {near}?" if near else ""
@@ -112,7 +112,7 @@ def _command(name: str, home: str, panel: str) -> Any:
 
 
 def folded(text: str) -> str:
-    """Join the lines of each paragraph, so that the terminal wraps them; paragraphs after ``\\b`` stay as they are.
+    """Join the lines of each paragraph, so that the terminal wraps them; paragraphs after ``\\b`` stay unchanged.
 
     Square brackets are escaped where they would be read as markup.
     """
@@ -126,7 +126,7 @@ def folded(text: str) -> str:
 
 
 class ReaderGoneError(Exception):
-    """The reader of stdout has left; click would end with 1 for a BrokenPipeError."""
+    """Raised where the reader of stdout has gone; for a BrokenPipeError click would exit with 1."""
 
 
 class Commands(LazyGroup):
@@ -191,7 +191,7 @@ class Commands(LazyGroup):
 
 
 def _report(error: BaseException, *, as_json: bool) -> int:
-    """Say it: one line on stderr, and with --json an error document on stdout."""
+    """Report the failure: one line on stderr, and with --json an error document on stdout."""
     failure = failure_of(error)
     if os.environ.get("QSIM_DEBUG"):
         traceback.print_exception(error)
@@ -201,7 +201,7 @@ def _report(error: BaseException, *, as_json: bool) -> int:
         if as_json:
             print_json({"error": named, **failure.details})
         _flush()
-    except OSError:  # what a full disk did not take was reported; Python must not stumble over it when it ends
+    except OSError:  # a full disk was reported; Python must not fail again at exit
         _reader_gone()
     return failure.exit_code
 
@@ -213,7 +213,7 @@ def _flush() -> None:
 
 
 def _reader_gone() -> int:
-    """The reader of our output has left (``qsim ... | head``): stop without a word, which is no failure."""
+    """End silently where the reader of stdout has gone (``qsim ... | head``), which is not a failure."""
     silent = os.open(os.devnull, os.O_WRONLY)
     if sys.__stdout__ is not None:
         os.dup2(silent, sys.__stdout__.fileno())
@@ -221,7 +221,7 @@ def _reader_gone() -> int:
 
 
 def _never_fail_to_encode() -> None:
-    """A terminal without Unicode gets question marks, not an error."""
+    """Print question marks, not an error, in a terminal without Unicode."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -18,28 +18,28 @@ __all__ = ["Result", "complain", "described_table", "labelled", "plain", "print_
 
 
 def say(text: str = "") -> None:
-    """A result, on stdout."""
+    """Print a result on stdout."""
     typer.echo(text)
 
 
 def complain(text: str) -> None:
-    """An error, a warning or a remark, on stderr, each as one line."""
+    """Print an error, a warning or a remark on stderr, each as one line."""
     remark(" ".join(text.split()))
 
 
 def warn(text: str) -> None:
-    """A warning, on stderr."""
+    """Print a warning on stderr."""
     complain(f"warning: {text}")
 
 
 def remark(text: str) -> None:
-    """A remark on stderr; dropped where the terminal is closed."""
+    """Print a remark on stderr; dropped where the terminal is closed."""
     with contextlib.suppress(OSError):
         typer.echo(text, err=True)
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """The one JSON document of a run, on stdout."""
+    """Print the JSON document of a run on stdout."""
     typer.echo(json.dumps(plain(document), indent=2, allow_nan=False))
 
 
@@ -75,7 +75,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command gives: the same values as text and as JSON, made and printed as asked for.
+    """The result of a command: the same values as text and as JSON, built only when printed.
 
     With them go the files that were ``written``, and the check or part that ``failed``.
     """
@@ -86,7 +86,7 @@ class Result:
     failed: CommandError | None = None
 
     def show(self, *, as_json: bool) -> None:
-        """Print it; raise what failed, with the document in that of the error."""
+        """Print the result; raise its failure, with the document in that of the error."""
         if not as_json:
             say("\n\n".join([self.text(), *(self.written.lines() if self.written else ())]))
             if self.failed is not None:

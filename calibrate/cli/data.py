@@ -1,4 +1,4 @@
-"""DATA or --dataset NAME: where the points of audit, fit and compare come from, and what was found in them."""
+"""DATA or --dataset NAME: the sources of points for audit, fit and compare, and their findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where points come from, as typed: files, or the name of a dataset."""
+    """A source of points, as typed: files, or the name of a dataset."""
 
     data: Sequence[str]
     dataset: str | None
@@ -69,14 +69,14 @@ class DataSource:
 
 
 def known_dataset(name: str, what: str = "--dataset") -> str:
-    """The name, or CommandError listing the names that there are."""
+    """The name of a dataset; CommandError listing the names for an unknown one."""
     if name not in measure.dataset_names():
         raise wrong_usage(f"{what}: {not_one_of(name, measure.dataset_names())}")
     return name
 
 
 def known_series(names: Sequence[str], series: str | None, device: str = "") -> tuple[str, ...]:
-    """The curves meant among ``names``: the one named, or all; CommandError listing them for an unknown one.
+    """The selected curves among ``names``: the one named, or all; CommandError listing them for an unknown one.
 
     ``device`` is named where there are several.
     """
@@ -86,7 +86,7 @@ def known_series(names: Sequence[str], series: str | None, device: str = "") -> 
 
 
 def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T], dict[str, str]]:
-    """What ``make`` gives of each name, and why others give nothing; DataError, the first reason, where none does."""
+    """Results of ``make`` by name, and reasons of failures by name; DataError, the first reason, where all fail."""
     found: dict[str, T] = {}
     refused: dict[str, str] = {}
     for name in names:
@@ -100,12 +100,12 @@ def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T
 
 
 def findings_of(sweep: measure.Sweep, series: Sequence[str]) -> list[measure.Finding]:
-    """What the importer noticed of these series."""
+    """Findings of the importer on these series."""
     return [f for f in sweep.findings if f.series is None or f.series in series]
 
 
 def print_findings(findings: Sequence[measure.Finding], device: str = "") -> None:
-    """Findings on stderr, with the ``device`` where there are several; what several series share is said once."""
+    """Print findings on stderr, with the ``device`` where there are several; common ones of several series once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
     for f in findings:
         key = ("note" if f.severity == "info" else f.severity, f.check, _with_remedy(f))
@@ -132,16 +132,16 @@ VERDICTS = {
     "warning": "use these data with care",
     "info": "nothing speaks against these data",
 }
-"""What the worst severity of a finding means for the data."""
+"""The worst severity of a finding -> its meaning for the data."""
 
 
 def could_not_check(unchecked: Sequence[str]) -> str:
-    """What the audit could not look at, behind a semicolon; "" where there is none."""
+    """What the audit could not check, after a semicolon; "" where it checked everything."""
     return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
 
 
 def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str] = (), source: str = "DATA") -> str:
-    """What the audit found, in a line: corrections, then how many errors and warnings, and of what.
+    """The audit in a line: corrections, then numbers of errors and warnings by check.
 
     Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
     """

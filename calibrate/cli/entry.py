@@ -1,4 +1,4 @@
-"""Where the program ``qsim`` begins: ready to be interrupted before the command line is loaded."""
+"""The entry point of ``qsim``: handles interruptions before the command line is loaded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from calibrate.cli.interrupts import exit_on_early_signals
 
 
 def main() -> None:
-    """Run the command line; a signal that comes before it is loaded ends the program as one that comes later does."""
+    """Run the command line; a signal before it is loaded ends the program as a later one does."""
     exit_on_early_signals()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small: threads cost more than they save
-    gc.set_threshold(1_000_000)  # looking for garbage among what was just imported takes a tenth of a short command
+    gc.set_threshold(1_000_000)  # garbage collection during imports takes a tenth of a short command
     from calibrate.cli.app import app
 
     app()

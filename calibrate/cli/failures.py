@@ -1,4 +1,4 @@
-"""What goes wrong, as one line and an exit code; the only place where exceptions become either.
+"""Turns exceptions into one line and an exit code; no other module does.
 
 A command raises what the library raises.  ``failure_of`` decides which of the documented exit codes that is, and the
 root group (:mod:`calibrate.cli.app`) prints the line.
@@ -30,7 +30,7 @@ EXIT_CODES: Mapping[int, str] = {
 
 
 class CommandError(Exception):
-    """A failure that is already worded for the user.
+    """A failure with its message for the user.
 
     ``details`` go into the JSON document of the error, ``fields`` into the error itself.
     """
@@ -54,13 +54,13 @@ def wrong_usage(message: str) -> CommandError:
 
 
 def refused_parameter(error: InvalidParameterError, name: str) -> CommandError:
-    """The failure of a parameter that the library refuses, under the ``name`` by which the user knows it."""
+    """The failure for an invalid parameter, under the ``name`` that the user typed."""
     fields = {"parameter": name, "value": error.value, "remedy": error.remedy}
     return CommandError(error.sentence(name), WRONG_USAGE, fields=fields)
 
 
 def failure_of(error: BaseException) -> CommandError:
-    """The failure that stands for an exception."""
+    """The failure for an exception."""
     if isinstance(error, CommandError):
         return error
     if usage := _usage_of(error):
@@ -74,21 +74,21 @@ def failure_of(error: BaseException) -> CommandError:
 
 
 def _known() -> Sequence[tuple[type[BaseException], int, Callable[[Any], str]]]:
-    """Kinds of exceptions with their exit codes and wordings, the most special first."""
+    """Exception classes with exit codes and message functions, the most specific first."""
     from measure.errors import MeasureError, UnsafeTargetError
 
     return (
         (KeyboardInterrupt, INTERRUPTED, lambda _: "interrupted"),
         (UnsafeTargetError, FAILED, _without_consent),
         (MeasureError, FAILED, str),
-        (ValueError, WRONG_USAGE, str),  # the library's way to refuse a parameter, an unstable queue among them
+        (ValueError, WRONG_USAGE, str),  # invalid parameters, unstable queues included
         (MemoryError, FAILED, lambda _: "out of memory; ask for less (fewer customers, smaller buffers)"),
         (OSError, FAILED, _of_the_system),
     )
 
 
 def _without_consent(error: Any) -> str:
-    """The refusal of a target with the options by which a user consents to it."""
+    """The message for an unsafe target, with the options by which a user consents to it."""
     return str(
         error.sentence(
             "consent to its being read with --allow read",
@@ -104,7 +104,7 @@ def _of_the_system(error: BaseException) -> str:
 
 
 def _usage_of(error: BaseException) -> str:
-    """What the command line's parser complains about, without its usage lines; "" for any other error.
+    """The message of a parser error without its usage lines; "" for any other error.
 
     Typer brought its own copy of click's exceptions in later versions, so they are recognised by what they can do.
     """

@@ -25,15 +25,15 @@ _DEFAULTS = {
 
 
 def exit_on_early_signals() -> None:
-    """Until :func:`stopping_cleanly` takes over, let a signal end the program at once: there is nothing to clean up."""
+    """Let a signal end the program at once until :func:`stopping_cleanly`: there is nothing to clean up yet."""
     for number, default in _DEFAULTS.items():
         if signal.getsignal(number) == default:
             signal.signal(number, _leave)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
-    # Written past Python's streams, which may be in use at this very moment.
-    with suppress(OSError):  # nobody may be there any more to read it
+    # Bypasses Python's streams, which may be in use at this moment.
+    with suppress(OSError):  # stderr may be closed
         os.write(2, b"error: interrupted\n")
         if "--json" in sys.argv:
             os.write(1, b'{"error": {"message": "interrupted", "exit_code": %d}}\n' % INTERRUPTED)
@@ -66,7 +66,7 @@ def stopping_cleanly() -> Iterator[None]:
     default_hook = sys.unraisablehook
 
     def unraisable(dropped: sys.UnraisableHookArgs) -> None:
-        # An interruption is not lost: see raise_if_interrupted. What it left half built cannot be finalized.
+        # The interruption is raised by raise_if_interrupted; this error is from finalizing an incomplete object.
         if not (_signalled.is_set() or isinstance(dropped.exc_value, KeyboardInterrupt)):
             default_hook(dropped)
 

@@ -1,4 +1,4 @@
-"""Options as one line each, those that several commands share, and ``--json`` of every result.
+"""Declares options in one line each, options of several commands, and ``--json`` of every result.
 
 Options that go together in several commands are one value (:class:`OptionGroup`), as where to write the page of a
 result. Which options exclude each other, and which need another, is declared above the command and checked once.
@@ -47,7 +47,7 @@ def option(
 def shared(
     metavar: str, parser: Callable[[Any], Any] | None, about: str, *names: str, shown: str | bool = False
 ) -> Any:
-    """The same within ``Annotated``, for an option that several commands share."""
+    """As ``option``, within ``Annotated``, for an option that several commands share."""
     return typer.Option(*names, metavar=metavar, parser=parser, help=about, show_default=shown)
 
 
@@ -60,7 +60,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document in
 
 
 class OptionGroup:
-    """Base of dataclasses whose fields are options, annotated as those of a command are.
+    """Base of dataclasses whose fields are options, annotated like those of a command.
 
     A command with a parameter of such a class has the options of its fields, where the parameter stands in its
     signature, and gets the values that were typed as one object, which was checked.
@@ -111,7 +111,7 @@ def _options(group: type[OptionGroup]) -> Iterator[inspect.Parameter]:
 
 Run = TypeVar("Run", bound=Callable[..., object])
 Rule = tuple[Callable[[AbstractSet[str]], str], str]
-"""What is wrong with the options that were given ("" where nothing is), and why that is wrong."""
+"""Maps the given options to (the problem, "" where there is none; the reason)."""
 
 _RULES = "__option_rules__"
 
@@ -144,7 +144,7 @@ def _declared(rule: Rule) -> Callable[[Run], Run]:
 
 
 def rules_of(command: Callable[..., object]) -> Sequence[Rule]:
-    """The rules of a command, in the order in which they are written."""
+    """The rules of a command, in the order of their decorators."""
     return getattr(command, _RULES, ())
 
 
@@ -163,7 +163,7 @@ def check_rules(rules: Sequence[Rule], context: Any) -> None:
 
 @dataclass(frozen=True)
 class Page(OptionGroup):
-    """Where to write the page; None: nowhere."""
+    """The path of the page; None: no page."""
 
     report: Path | None = option("FILE", parsing.path, "Also write an HTML page that opens offline.")
 
@@ -199,7 +199,7 @@ class Page(OptionGroup):
 
 
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
-    """The PDF of the page; None, with a warning, where it cannot be printed: the page says the same."""
+    """The PDF of the page; None, with a warning, where it cannot be printed."""
     from calibrate.cli.progress import Bar
     from calibrate.report.page import write_paper
 

@@ -23,7 +23,7 @@ QUANTILES = ("p50", "p95", "p99", "p99.9")
 
 
 def parser(parse: Callable[[str], T]) -> Callable[[Any], T]:
-    """Let a ValueError become the parser's complaint about its option."""
+    """Turn a ValueError into the parser's error for its option."""
 
     @wraps(parse)
     def checked(text: Any) -> T:
@@ -102,7 +102,7 @@ def share(text: str) -> float:
 
 @dataclass(frozen=True)
 class Objective:
-    """A response time in seconds that is still good enough: of the mean, or of a ``quantile`` such as "p99"."""
+    """An objective for the response time, seconds: for the mean, or for a ``quantile`` such as "p99"."""
 
     time_s: float
     quantile: str | None = None
@@ -119,7 +119,7 @@ def objective(text: str) -> Objective:
 
 
 class Numbers(tuple[float, ...]):
-    """Numbers that were typed as one word; a class of its own, since Typer takes a plain list for many words."""
+    """Numbers typed as one word; a class, since Typer reads a plain list from many words."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class Numbers(tuple[float, ...]):
 def numbers(
     what: str, expected: str, may_be: Callable[[float], bool], each: Callable[[str, str], float] = units.parse_count
 ) -> Callable[[Any], Numbers]:
-    """The parser of numbers with commas between them, all of which ``may_be``; it names the first that may not."""
+    """A parser of comma-separated numbers that all satisfy ``may_be``; its error names the first that does not."""
 
     def parse(text: str) -> Numbers:
         values = units.parse_list(text, "value", each)
@@ -206,7 +206,7 @@ def path(text: str) -> Path:
 
 
 def choice(*names: str) -> Callable[[Any], str]:
-    """One of ``names``, in any case; the complaint lists them and guesses what was meant."""
+    """A parser of one of ``names``, ignoring case; its error lists them with the nearest."""
 
     def word(text: str) -> str:  # the help shows this name
         known = {name.lower(): name for name in names}
@@ -218,7 +218,7 @@ def choice(*names: str) -> Callable[[Any], str]:
 
 
 class Words(tuple[str, ...]):
-    """Words that were typed as one, separated by commas; see Numbers."""
+    """Comma-separated words typed as one word; see Numbers."""
 
     __slots__ = ()
 

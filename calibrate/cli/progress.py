@@ -49,13 +49,13 @@ class Bar:
                 self._progress.stop()
 
     def share(self, done: float) -> None:
-        """``done`` of the work is done, 0 to 1."""
+        """Show the share ``done`` of the work, 0 to 1."""
         raise_if_interrupted()
         elapsed = time.monotonic() - self._started
         self._show(done, _left(elapsed * (1 - done) / done) if 0 < done < 1 else "")
 
     def points(self, done: int, total: int, seconds_left: float, text: str) -> None:
-        """``done`` of ``total`` points are measured, and ``text`` is what is measured now.
+        """Show that ``done`` of ``total`` points are measured, and ``text``, the present one.
 
         The ``opening`` is said at the first call, when nothing stands in the way of the measurement any more.
         """
@@ -79,7 +79,7 @@ class Bar:
             return
         try:
             self._draw(share, text)
-        except OSError:  # the terminal was closed: the work goes on, unless the signal of it says otherwise
+        except OSError:  # the terminal was closed: the work goes on
             self._visible, self._last_line = False, float("inf")
 
     def _draw(self, share: float, text: str) -> None:

@@ -35,7 +35,7 @@ qsim change kernel-6.1/ kernel-6.6/ kernel-6.12/
 SLOWER = "slower:"
 LEVEL = 0.95
 ORDER = ("slower", "undecided", "faster", "same")
-"""The verdict of several is the first of these that any has."""
+"""Verdicts by precedence: that of several comparisons is the first that any has."""
 
 
 @parsing.parser
@@ -75,7 +75,7 @@ def change(
 
 
 def _compared(old: str, new: Sequence[str], columns: str | None, series: str | None) -> list[tuple[str, Change]]:
-    """Every curve of each of ``new`` that ``old`` has, too, with the name of the new sweep; all intervals together."""
+    """The changes of every curve common to ``old`` and each of ``new``, named by the new sweep; joint intervals."""
     before = DataSource([old], None, columns).load()
     later = {name: DataSource([name], None, columns).load() for name in new}
     both = {
@@ -102,7 +102,7 @@ def _one(before: measure.Sweep, after: measure.Sweep, level: float, series: str)
 
 
 def _text(old: str, found: Sequence[tuple[str, Change]]) -> str:
-    """The verdict, what would have been seen and the loads of one comparison; of several a table."""
+    """The verdict, the loss that would have been seen and the loads of one comparison; for several a table."""
     from calibrate.changes.answer import headline, load_table, seen, summary_row
 
     curves = len({one.series for _, one in found}) > 1

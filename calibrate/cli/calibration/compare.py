@@ -133,7 +133,7 @@ def _sections(title: str, devices: Mapping[str, Device], side_by_side: Sequence[
 
 
 def _warn(devices: Mapping[str, Device]) -> None:
-    """What the importer noticed, what speaks against a calibration, what could not be compared.
+    """Print findings of the importer, findings against a calibration, and the reasons of missing comparisons.
 
     What a dataset was corrected by is left out: the answer has a line on it.
     """
@@ -160,7 +160,7 @@ def _named(devices: Mapping[str, Device]) -> Iterator[tuple[str, Device, Compari
 
 
 def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iterator[str]:
-    """What --slo asks for of each curve."""
+    """The largest load within --slo of each curve."""
     from calibrate.cli.calibration.fits import asked_lines
 
     curves = list(_named(devices)) if slo is not None else []
@@ -169,7 +169,7 @@ def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iter
 
 
 def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str:
-    """Three lines, a table, and a line each for what is sure, worst, next, audited (or not) and more.
+    """Three lines, a table, and a line each for sureness, worst point, next load, audit and further options.
 
     Loads of different kinds have a table each.
     """
@@ -192,7 +192,7 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str
 
 
 def _details(devices: Mapping[str, Device]) -> Iterator[str]:
-    """Every curve in full, with what baselines miss and its tails."""
+    """Every curve in full, with the errors of baselines and its tails."""
     from calibrate.cli.calibration.fits import scalability_lines
 
     for name, device in devices.items():
@@ -205,7 +205,7 @@ def _details(devices: Mapping[str, Device]) -> Iterator[str]:
 
 
 def _differences_text(side_by_side: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
-    """What is different between devices, a sentence a curve; with ``details`` their parameters too."""
+    """Differences between devices, a sentence a curve; with ``details`` their parameters too."""
     for one in side_by_side:
         from calibrate.report.compared.devices import parameter_text
 
@@ -218,7 +218,7 @@ def _differences_text(side_by_side: Sequence[SideBySide], *, details: bool) -> I
 
 
 def baseline_table(comparison: Comparison) -> str:
-    """What the model and each baseline miss on the same held-out points: median and p90 in percent, a row each."""
+    """Errors of the model and each baseline at the same held-out points: median and p90 in percent, a row each."""
     if not comparison.baselines:
         return "no baselines: they are calibrated on points of these data, and judged by points held out of them"
     figures = ("throughput_median_pct", "throughput_p90_pct", "response_median_pct", "response_p90_pct")
@@ -281,7 +281,7 @@ class Device:
 def sources_of(
     data: Sequence[str], datasets: Sequence[str], columns: str | None, *, together: bool
 ) -> list[DataSource]:
-    """Where each device is read from: every dataset, every directory, and every file that holds a curve of its own.
+    """The sources of devices: every dataset, every directory, and every file with a curve of its own.
 
     Files of single points, as fio writes them, are one device together, and so is all DATA with ``together``.
     """
@@ -322,7 +322,7 @@ def short_names(sources: Sequence[DataSource]) -> list[str]:
 def calibrated_device(
     source: DataSource, name: str, series: str | None, use: Sequence[float] | None, model: str | None
 ) -> Device:
-    """Every curve of one device, calibrated on some of its points; errors name the device unless that is empty."""
+    """Comparisons of every curve of one device, calibrated on some of its points; errors name the device if given."""
     sweep = source.load()
     names = known_series(sweep.series, series, name)
 
@@ -368,7 +368,7 @@ def predicted_device(
 
 
 def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) -> measure.Sweep:
-    """The points that the sealed prediction did not have; a warning says what may have been known."""
+    """The points that the sealed prediction did not use; a warning says which may have been known."""
     from calibrate.sealing import doubt_of, unseen
 
     rows = sweep.points[sweep.points["series"].isin(list(names))]
@@ -385,7 +385,7 @@ Curve = tuple["Fit", str, Sequence[float] | None]
 
 
 def simulated_tails(curves: Sequence[Curve], sweep: measure.Sweep | None) -> dict[str, Tails]:
-    """The tails of every curve that has histograms, by series; a warning says why others that have them give none.
+    """The tails of every curve with histograms, by series; a warning gives the reason where they fail.
 
     Nothing without a ``sweep``: a fit in a file, or a data sheet, holds no histogram.
     """

@@ -1,4 +1,4 @@
-"""``qsim fit-service``: which law the service times follow."""
+"""``qsim fit-service``: the law of the service times."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s 
 """
 
 MOST_REQUESTS = 1e15
-"""More than any device answers in its life; counts are exact below 2^53."""
+"""The largest number of requests; counts are exact below 2^53."""
 
 Found: TypeAlias = "tuple[dict[str, Times], dict[str, str]]"
-"""The times by name, and why other curves have none."""
+"""The times by name, and the reasons why other curves have none."""
 Fits: TypeAlias = "dict[str, ServiceFit]"
 
 
@@ -99,7 +99,7 @@ def fit_service(
 
 
 def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
-    """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
+    """One fit in JSON, SI units. ``law`` is a qsim Distribution, by family and parameters."""
     from qsim.distributions import law_to_dict
 
     return {

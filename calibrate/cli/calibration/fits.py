@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CalibratedCurves:
-    """The fits of curves, the sweep they come from (None: unknown), and why other curves have none."""
+    """The fits of curves, their sweep (None: unknown), and the reasons why other curves have none."""
 
     fits: Sequence[Fit]
     sweep: measure.Sweep | None = None
@@ -75,7 +75,7 @@ def objective_of(fit: Fit, slo: Objective, sweep: measure.Sweep | None) -> Knee:
 
 
 def asked_lines(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) -> list[str]:
-    """What --slo asks for, with the heaviest measured point after it; empty without an objective.
+    """The largest load within --slo, then the heaviest measured point; empty without an objective.
 
     ``Under 500 µs: 46 k/s at depth 23 (19 to 29). Depth 64 gave 68 k/s at 938 µs.``
     """
@@ -100,11 +100,11 @@ def asked_lines(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) ->
 
 
 def scalability_of(fit: Fit, sweep: measure.Sweep | None) -> Mapping[str, Estimate]:
-    """Contention and coherency of a service, by all points of its curve."""
+    """Contention and coherency of a service, from all points of its curve."""
     from calibrate.fitting.fit import scalability
 
     if sweep is None or (fit.series not in sweep.series and len(sweep.series) > 1):
-        return {}  # a data sheet's fit, which names no curve of these
+        return {}  # a data sheet's fit, without a curve
     return scalability(calibrate.points_of(sweep, fit.series if fit.series in sweep.series else None), fit.level)
 
 
@@ -131,7 +131,7 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
 
 
 def last_lines(made: CalibratedCurves, more: str) -> list[str]:
-    """What to measure next, the same whatever the fits were calibrated on, and ``more``."""
+    """What to measure next, given all points of the curves, and ``more``."""
     from calibrate.prediction.answer import next_text
 
     wanted = next_text([(f.series, _advice(f, made.sweep), f.knee) for f in made.fits]) if made.sweep else ""

@@ -51,14 +51,14 @@ RAMP_S = 0.3
 GAIN = 1.05
 """Deeper points follow while a doubling of the depth raises the throughput by this factor."""
 BUDGET = 1.25
-"""The time in which deeper points may begin and end, as a multiple of that for the first depths: 15 s of 12 s."""
+"""The time for all points, as a multiple of that for the first depths: 15 s for 12 s."""
 SHORTEST_S, LONGEST_S = 0.5, 600.0
 SIZE_BYTES = 256 * 2**20
-"""Of the test file: filling it takes a second or two."""
+"""Size of the test file: filling it takes a second or two."""
 HOST_BUSY = 0.8
-"""The share of its processors' time from which on the host is called the limit."""
+"""The share of processor time from which the host is called the limit."""
 WIDTH = 30
-"""Of the curve that grows in the terminal, characters."""
+"""Width of the curve in the terminal, characters."""
 
 
 def knee(
@@ -136,7 +136,7 @@ def plan_knee(
 
 
 def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", before: str = "") -> measure.Sweep:
-    """The depths of the plan, deeper ones while that pays and as they are done by ``end``, with the curve as it grows.
+    """Measure the depths of the plan, and deeper ones while throughput rises until ``end``, and show the curve.
 
     ``end`` is a time of ``time.monotonic``. Raises as ``run_fio``.
     """
@@ -178,7 +178,7 @@ def _drawn(curve: Mapping[int, float]) -> Table:
 
 
 def still_grows(sweep: measure.Sweep) -> bool:
-    """Whether the last doubling of the depth took the throughput 5 % above all before it."""
+    """Whether the last doubling of the depth raised the throughput 5 % above all earlier ones."""
     rates = sweep.points.sort_values("load")["throughput_per_s"].to_numpy()
     return len(rates) > 1 and bool(rates[-1] > GAIN * rates[:-1].max())
 
@@ -204,7 +204,7 @@ def _lines(sweep: measure.Sweep, fit: calibrate.Fit) -> Iterator[str]:
 
 
 def _doubts(sweep: measure.Sweep) -> list[str]:
-    """What makes the answer doubtful: the audit's warnings, points that are not steady, a host that is the limit."""
+    """Doubts about the answer: the audit's warnings, unsteady points, a host that is the limit."""
     doubts = [f.message for f in measure.audit(sweep) if f.severity != "info" and f.check != "no-saturated-point"]
     if host := _host_limit(sweep):
         doubts.append(host)
@@ -214,7 +214,7 @@ def _doubts(sweep: measure.Sweep) -> list[str]:
 
 
 def _host_limit(sweep: measure.Sweep) -> str:
-    """Where the host's processors, not the device, are the limit; empty where they are not or that is not known."""
+    """The warning that the host's processors, not the device, are the limit; empty where not, or unknown."""
     from measure.formats.fio.record import HOST_TIME
 
     points = sweep.points.sort_values("load")

@@ -44,14 +44,14 @@ qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if work
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
 MOST_OUTSTANDING = 1e5
-"""More requests than any device takes at once; a time without its unit asks for more."""
+"""The largest load: a larger one is probably a time without its unit."""
 SHEET = "a data sheet has both, as --idle-latency 80us --peak-iops 600k"
 MEASURED = "a data sheet describes a drive of which nothing is measured"
 
 
 @dataclass(frozen=True)
 class PredictedCurve:
-    """A fit with its curve, how many serve a rate, and the same of the device as changed."""
+    """A fit with its curve, the number of devices for a rate, and the same for the changed device."""
 
     fit: Fit
     curve: Prediction
@@ -165,7 +165,7 @@ def _holds_points(data: Sequence[str]) -> bool:
 
 
 def _predicted(fit: Fit, at: Sequence[float] | None, change: WhatIf | None, target: float | None) -> PredictedCurve:
-    """The curve of a fit, and of the device as changed."""
+    """The curve of a fit, and of the changed device."""
     from calibrate.prediction.what_if import capacity_for
 
     def of(fit: Fit, loads: Sequence[float], kind: str) -> PredictedCurve:
@@ -204,7 +204,7 @@ def _text(
 
 
 def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objective | None) -> dict[str, Any]:
-    """A fit with its curve in JSON, how many serve a rate, and the same of the changed device."""
+    """A fit with its curve in JSON, the number of devices for a rate, and the same for the changed device."""
     document = {**fits.fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
     if c.capacity is not None:
         document["capacity"] = asdict(c.capacity)

@@ -35,7 +35,7 @@ qsim surface --dataset 004-ssd-block-size --use "block=4KiB,512KiB" --ask 0
 
 MORE = "--details: every point, parameters, knees;   --report FILE: plots"
 UNSTEADY = ("drift-within-run", "outlier")
-"""Findings on runs that a surface should not lean on."""
+"""Checks whose findings make a run unreliable for a surface."""
 
 
 @conflicts("--budget", "--dataset", "--columns", "--pattern", "--use", "--ask")

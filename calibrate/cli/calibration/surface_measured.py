@@ -1,4 +1,4 @@
-"""``qsim surface TARGET --budget 60s``: a surface that measures itself, a map that fills."""
+"""``qsim surface TARGET --budget 60s``: measures a surface, and shows a map of its progress."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class SurfaceRuns:
         return 1.5 * int(corners(self.places).sum()) * (RUNTIME_S + RAMP_S)
 
     def measure(self, chosen: Sequence[int]) -> SurfacePoints:
-        """Measure the places of these numbers; all points so far."""
+        """Measure the places of these indices; returns all points so far."""
         points = []
         for place in map(int, chosen):
             points.append(self.plan.point(self.jobs[place], self.measured[place]))

@@ -1,4 +1,4 @@
-"""``qsim watch``: what a device at work does, every second, and where that lies on its curve."""
+"""``qsim watch``: the activity of a device every second, and its position on the fitted curve."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HEADER = (
 )
 HEADER_EVERY = 20
 ENDING_S = 0.05
-"""An interval that ends so shortly before --for is the last one."""
+"""Seconds: an interval that ends within this time before --for is the last one."""
 
 
 @parsing.parser
@@ -69,7 +69,7 @@ def watch(
     record: Path | None = option("FILE", parsing.path, "Also store every interval in a new CSV file."),
     as_json: AsJson = False,
 ) -> None:
-    """Look every second; say, record, and sum up at the end."""
+    """Print and record every interval, and summarise at the end."""
     if for_ is not None and for_ < every:
         raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
 
@@ -138,7 +138,7 @@ def _until(looks: Iterator[list[DeviceInterval | Lost]], seconds: float | None) 
 
 
 def _line(interval: DeviceInterval, curves: WatchedCurves) -> str:
-    """An interval as a line below ``HEADER``, of 76 characters; ``*`` where the looks disagree with Little's law."""
+    """An interval as a line of 76 characters below ``HEADER``; ``*`` where samples disagree with Little's law."""
     from calibrate.watched import response_text
 
     name = f"{interval.device[:9]:10s}"

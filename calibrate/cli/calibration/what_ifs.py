@@ -57,13 +57,13 @@ def _value(key: str, value: str) -> dict[str, Any]:
 
 
 def kind_of(change: WhatIf | None, whose: str, which: int) -> str:
-    """What a rate is shared by, now (``which`` 0) or then (1): ``today's 4-worker kind``."""
+    """The device in words, now (``which`` 0) or changed (1): ``today's 4-worker kind``."""
     workers = None if change is None else change.workers
     return f"{whose} kind" if workers is None else f"{whose} {workers[which]:g}-worker kind"
 
 
 def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
-    """What the change is worth in a line, at the load where the throughput changes most."""
+    """The gain from the change in a line, at the load where the throughput changes most."""
     gains = changed.throughput_per_s / present.throughput_per_s
     best = int(abs(gains - 1).argmax())
     then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
@@ -78,7 +78,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
 
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
-    """The changed device's curve next to the present one's, with what is assumed."""
+    """The changed device's curve next to the present one's, with the assumptions."""
     from calibrate.fitting.answer import NINETY, QUEUEING, knee_line, ninety_line
     from measure.units import with_interval
 

@@ -1,4 +1,4 @@
-"""``qsim audit``: what a table of measurements says against itself."""
+"""``qsim audit``: contradictions in a table of measurements."""
 
 from __future__ import annotations
 

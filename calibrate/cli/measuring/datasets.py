@@ -1,4 +1,4 @@
-"""``qsim datasets`` and ``qsim doctor``: the published tables, and what this machine has for measuring."""
+"""``qsim datasets`` and ``qsim doctor``: the published tables, and this machine's tools for measuring."""
 
 from __future__ import annotations
 

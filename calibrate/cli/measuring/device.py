@@ -1,4 +1,4 @@
-"""``qsim measure device``: a device whose truth is known, started, swept by real fio, and stopped."""
+"""``qsim measure device``: a known device, started, swept by real fio, and stopped."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def depths_or_auto(text: str) -> Auto | parsing.Numbers:
 
 @dataclass(frozen=True)
 class Requests(OptionGroup):
-    """What the requests are: all combinations of block sizes, shares of reads and patterns."""
+    """The kinds of requests: all combinations of block sizes, shares of reads and patterns."""
 
     block_bytes: parsing.Numbers = option(
         "SIZE,...", parsing.sizes, "Block sizes.", "--block", default=parsing.Numbers((4096,)), shown="4KiB"
@@ -160,7 +160,7 @@ def measure_drive(
     drive: DriveOptions,
     output: PlanOrRun,
 ) -> Result:
-    """The same by the probe, over depths alone."""
+    """Measure with the probe, over depths alone."""
     from measure.fio.command import PROBE
 
     return _measure(target, requests.at(depths), None, runtime, repeats, drive, output, PROBE)
@@ -215,7 +215,7 @@ def _measure(
 
 
 def left_text(plan: FioPlan, finished: Collection[str]) -> str:
-    """How many points there are to measure, and how long they take."""
+    """The number of points to measure, and the estimated time."""
     left = sum(p.key not in finished for p in plan.points)
     kept = f" ({len(plan.points) - left} of {len(plan.points)} are there already)" if finished else ""
     if not left:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from measure import Sweep
 
 KNEE_FROM = 3
-"""The fewest loads of a curve that is printed with its knee."""
+"""The least number of loads of a curve that is printed with its knee."""
 MEANS = [
     *("series", "load", "repeats"),
     *("throughput_per_s", "throughput_low", "throughput_high"),
@@ -28,7 +28,7 @@ def points_text(sweep: Sweep, out: Path) -> str:
 
 
 def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
-    """A measured sweep in JSON, SI units; of each point what is known, of the means null where there is one repeat."""
+    """A measured sweep in JSON, SI units; unknown values, and intervals of single repeats, are null."""
     from measure.repeats import LEVEL
 
     points, means = (table.to_dict("records") for table in (sweep.points, sweep.mean_points()[MEANS]))
@@ -53,7 +53,7 @@ def points_table(sweep: Sweep) -> str:
     found, load = measured(sweep), sweep.load_type
     several = len(found.series) > 1
     results = [c for c in ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s") if found.known(c)]
-    if found.memory:  # a cache line is no request that anybody counts
+    if found.memory:  # cache lines are not shown as requests
         results.remove("throughput_per_s")
     columns = [*(["series"] if several else []), "load", *with_ends(found, results), "outlier"]
     heading = {load.column: "arrivals" if load.is_open else load.symbol}
@@ -83,7 +83,7 @@ def _answer(sweep: Sweep) -> list[str]:
 
     try:
         fits = [(name, fit(sweep, series=name)) for name in sweep.series]
-    except DataError:  # no model is for these points: they were measured, and the table shows them
+    except DataError:  # no model fits these points; the table shows them
         return []
     return fit_answer(fits[0][1]) if len(fits) == 1 else knees_labelled(fits)
 

@@ -1,4 +1,4 @@
-"""What every measurement has in common: the plan before it, the run, the points after it, and an interruption."""
+"""The common part of measuring commands: the plan, the run, the points after it, and interruptions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 @parsing.parser
 def target(text: str) -> str:
-    """What is measured: a directory, a file, a device or an address."""
+    """The target: a directory, a file, a device or an address."""
     if not text.strip():
         raise ValueError("it is empty; name a directory on the drive, or a file that does not exist yet")
     return text
@@ -64,20 +64,20 @@ def minutes(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class PlanOrRun(OptionGroup):
-    """Where the points are stored, or that only the plan is shown; and how."""
+    """Options for the directory of the points, for a dry run, and for output."""
 
     out: Path | None = option("DIR", parsing.path, "Directory of the points; run the command again to resume.")
     dry_run: DryRun = False
 
     @property
     def directory(self) -> Path:
-        """The sweep directory; CommandError where none was named."""
+        """The sweep directory; CommandError where none is given."""
         if self.out is None:
             raise wrong_usage("--out is missing: name the directory to keep the points in, or only look: --dry-run")
         return self.out
 
     def check(self) -> None:
-        """CommandError where no directory for the points is named, and not only the plan is asked for."""
+        """Raise CommandError where no directory is given for a run that is not a dry run."""
         if not self.dry_run:
             _ = self.directory
 
@@ -95,14 +95,14 @@ class PlanOrRun(OptionGroup):
         )
 
     def run(self, opening: str, run: Callable[[Path, Progress], Found], title: str = "measuring") -> Found:
-        """What ``run`` gives, with a bar; where it is interrupted, how to resume is said."""
+        """The result of ``run``, with a progress bar; on an interruption, a line on how to resume."""
         with keeping(self.out) as out, Bar(title, opening=f"{opening}, into {out}") as bar:
             return run(out, bar.points)
 
 
 @contextmanager
 def keeping(out: Path | None) -> Iterator[Path]:
-    """The directory of the points, or one for this run alone.
+    """The directory of the points, or a temporary one.
 
     An interruption counts the stored points in ``out`` or in the sweeps right below it, and says how to resume.
     """
@@ -131,25 +131,25 @@ def failing_parts(failed: Mapping[str, str], how_many: str) -> CommandError | No
 
 
 def one_of(literal: Any, typed: str) -> Any:
-    """The word of a Literal that was typed."""
+    """The typed word, checked against a Literal."""
     return next(word for word in get_args(literal) if word == typed)
 
 
 def ramp_of(runtime_s: float) -> float:
-    """The time before a point that is not counted: a quarter of the point's, 1 s at most."""
+    """The ramp before a point, seconds: a quarter of the point's time, at most 1 s."""
     return min(1.0, runtime_s / 4)
 
 
 @dataclass(frozen=True)
 class Consent:
-    """What the user consents to: reading what exists, writing to a device by its name, erasing what it holds."""
+    """The user's consent: to read an existing target, to write to a device by its name, to erase its data."""
 
     read: bool = False
     write: str | None = None
     erase: str | None = None
 
     def settings(self) -> dict[str, Any]:
-        """As the settings of a plan take it."""
+        """The consent as keyword arguments of a plan's settings."""
         return {"consent": "read" if self.read else None, "write_device": self.write, "erase": self.erase}
 
 
@@ -179,11 +179,11 @@ class DriveOptions(OptionGroup):
     )
 
     def settings(self) -> dict[str, Any]:
-        """As the settings of a plan take them."""
+        """The options as keyword arguments of a plan's settings."""
         return {"size_bytes": self.size_bytes, **self.allow.settings()}
 
     def of_a_file(self) -> dict[str, Any]:
-        """As plans take them that write to a test file of their own; CommandError for consent to more."""
+        """The options for plans that write only to their own test file; CommandError for consent to more."""
         if self.allow.write or self.allow.erase:
             raise wrong_usage("--allow: only read goes with this command; a device is written to by qsim measure fio")
         return {"size_bytes": self.size_bytes, "consent": "read" if self.allow.read else None}

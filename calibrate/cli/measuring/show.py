@@ -1,4 +1,4 @@
-"""``qsim show``: what was measured, as tables and plots, without a model of it."""
+"""``qsim show``: measurements as tables and plots, without a model."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _text(sections: Sequence[Section], fitted: Sequence[Mapping[str, Fit]], *, d
 
 
 def section_text(section: Section, fits: Mapping[str, Fit], *, details: bool, answered: bool = False) -> str:
-    """A section as text: the knees unless ``answered`` before, the tables of its views, and what the audit found."""
+    """A section as text: the knees unless ``answered`` before, the tables of its views, and findings of the audit."""
     lines = [] if answered else _knee_lines(list(fits.values()))
     parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in section.views:

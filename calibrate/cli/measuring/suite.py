@@ -1,4 +1,4 @@
-"""``qsim measure suite``: the questions that people ask of a drive, by name, measured and shown in one command."""
+"""``qsim measure suite``: named questions about a drive, measured and shown in one command."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _place(point: Any) -> str:
 
 
 def _named(target: str) -> str:
-    """The target as it is known elsewhere too: a path from the root."""
+    """The target as an absolute path."""
     return target if "://" in target else str(Path(target).resolve())
 
 

@@ -1,4 +1,4 @@
-"""``qsim course``: everything that the course reports wanted, measured on this machine."""
+"""``qsim course``: all measurements of the course reports, on this machine."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def _title(plan: CoursePlan, results: SuiteResults) -> str:
 
 
 def _text(title: str, front: FrontPage, sections: Sequence[Section]) -> str:
-    """The first page, and what was predicted of each sweep."""
+    """The first page, and the predictions of each sweep."""
     return "\n".join([title, *front.lines(), "", _verdicts(sections)])
 
 
 def _verdicts(sections: Sequence[Section]) -> str:
-    """What was predicted of each sweep, and how well; what the audit found."""
+    """The predictions of each sweep with their errors, and findings of the audit."""
     from calibrate.prediction.answer import answer, last_lines
 
     lines: list[str] = []

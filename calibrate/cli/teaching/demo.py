@@ -1,4 +1,4 @@
-"""``qsim demo``: the main job on this machine, in a few minutes: measure, calibrate, predict, compare, report."""
+"""``qsim demo``: the main workflow on this machine in a few minutes: measure, calibrate, predict, compare, report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STEPS = 4
 NO_KNEE_FROM = 256
 """A disk whose throughput still grows at this depth has no knee that a demo could show."""
 SERVERS, SERVICE_S, DEVICE_DEPTHS = 4, 2e-3, (1, 2, 4, 8, 16, 32)
-"""Of the device of known truth."""
+"""Depths of the known device."""
 Compared: TypeAlias = "Mapping[str, tuple[list[Comparison], dict[str, str]]]"
 
 

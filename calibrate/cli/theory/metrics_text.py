@@ -64,7 +64,7 @@ def solved(
     details: bool = False,
     quantiles: Sequence[float] = (),
 ) -> Result:
-    """The values of a model by formula, and with ``explain`` how they come about. Raises as ``qsim.solve``."""
+    """The values of a model by formula, with their derivation if ``explain``. Raises as ``qsim.solve``."""
     from qsim.derivations import derive
 
     with hinting_at_units(with_units):
@@ -81,7 +81,7 @@ def solved(
 
 
 def _shown(with_units: bool) -> Callable[[str, float], str] | None:
-    """How values are written by their names; None for six digits."""
+    """Formats values by their names; None for six digits."""
     return (lambda name, value: value_text(name, value, True)) if with_units else None
 
 

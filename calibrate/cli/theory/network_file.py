@@ -51,7 +51,7 @@ class _Reading:
         self.has_units = False
 
     def network(self, text: str) -> WrittenNetwork:
-        """What the text of the file describes."""
+        """The network described by the text of the file."""
         try:
             made = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -98,7 +98,7 @@ class _Reading:
             raise ValueError(f"station {name}: {error}") from error
 
     def _device(self, name: str, table: Mapping[str, Any]) -> Any:
-        """A calibrated station: a fit, what a tool wrote, or a data sheet's two figures."""
+        """A calibrated station: from a fit, a tool's output, or a data sheet's two figures."""
         self.has_units = True
         if not isinstance(table.get("extrapolate", False), bool):
             raise ValueError(f"extrapolate of {name} must be true or false, not {table['extrapolate']!r}")
@@ -132,7 +132,7 @@ class _Reading:
         return calibrate.from_datasheet(idle, self._number(table["peak"], f"peak of {name}", parse_rate))
 
     def customers(self, given: object) -> Any:
-        """Those of one class, or of each by its name."""
+        """The customers of one class, or of each class by its name."""
         if not isinstance(given, Mapping):
             return self._class(given, "customers")
         return {name: self._class(value, f"customers of {name}") for name, value in given.items()}

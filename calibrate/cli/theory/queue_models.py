@@ -1,4 +1,4 @@
-"""The queues that ``solve``, ``simulate`` and ``trace`` know by name, their options, and how these become a model.
+"""The named queues of ``solve``, ``simulate`` and ``trace``, their options, and the models built from these.
 
 Rates and times may be bare numbers in any consistent unit, or carry units (``20k/s``, ``80us``). As soon as one of
 them does, all are in seconds and so are the results.
@@ -114,7 +114,7 @@ class FollowedOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class QueueOptions(FollowedOptions):
-    """Those of any queue."""
+    """The options of any queue."""
 
     capacity: int | None = option("K", parsing.whole, "Places in all, the servers included.")
     population: int | None = option("N", parsing.whole, "Customers that circle: fio's iodepth.")
@@ -143,7 +143,7 @@ class QueueModel:
     may: tuple[str, ...] = ()
 
     def check(self, given: QueueArguments) -> None:
-        """Raise CommandError (wrong usage) where something is missing, given twice, or means nothing here."""
+        """Raise CommandError (wrong usage) where an option is missing, given twice, or not for this queue."""
         named = f"{self.name} ({self.kendall})"
         known = [*(o for need in self.needs for o in need.split("|")), *self.may]
         for name in given.values:
@@ -216,7 +216,7 @@ def queue_of(given: QueueArguments) -> qsim.Network:
 
 @contextmanager
 def hinting_at_units(with_units: bool) -> Iterator[None]:
-    """An overload of bare numbers may be a forgotten unit: the error says so."""
+    """The error of an overloaded queue, with a hint at forgotten units where numbers are bare."""
     try:
         yield
     except qsim.UnstableQueueError as error:

@@ -41,7 +41,7 @@ qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2
 
 GIVEN = "--gaps and --times say when each customer comes and how long it takes"
 MOST_PRINTED, MOST_LISTED = 1000, 10_000
-_LARGEST_SUM = 2.0**53  # of last decimals, which are no whole numbers any more beyond
+_LARGEST_SUM = 2.0**53  # beyond it sums of last decimals are not exact
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ _COLUMNS = ("gap", "arrival", "found", "start", "wait", "service", "finish", "re
 
 @dataclass(frozen=True)
 class TraceScale:
-    """How times are written: divided by ``factor``, in ``unit`` ("" where the user has their own)."""
+    """The format of times: divided by ``factor``, in ``unit`` ("" for the user's own unit)."""
 
     factor: float
     unit: str
@@ -169,7 +169,7 @@ class TraceScale:
 
     @property
     def step(self) -> float:
-        """What the last decimal stands for, in the time unit of the model."""
+        """The value of the last decimal, in the time unit of the model."""
         return float(self.factor * 10.0**-self.decimals)
 
     def text(self, value: float) -> str:
@@ -226,7 +226,7 @@ def customers_table(rows: Sequence[dict[str, Any]], scale: TraceScale, *, server
 
 
 def events_table(happened: Sequence[Event], scale: TraceScale) -> str:
-    """What happens, in order, and how many are present and waiting right after it."""
+    """The events in order, with the numbers present and waiting right after each."""
     rows = [(scale.text(e.time), str(e.customer + 1), e.what, str(e.present), str(e.waiting)) for e in happened]
     return table(("time", "customer", "event", "present", "waiting"), rows, left=0)
 
