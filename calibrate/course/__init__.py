@@ -1,4 +1,4 @@
-"""The course in one command: what reports on a machine want to know, measured, audited, modelled and written down.
+"""The course in one command: a machine's report, measured, audited, modelled and written.
 
 plan = plan_course("/mnt/drive", budget_s=600)      # says how long it will take, and changes nothing
 results = run_course(plan, Path("course"))          # run again to go on after an interruption

@@ -52,7 +52,7 @@ def _figures(fit: Fit) -> list[KeyFigure]:
 
 
 def _largest(sections: Sequence[Section]) -> list[KeyFigure]:
-    """The extremes of what was measured, where models give fewer figures."""
+    """The extremes of the measurements, where models give too few figures."""
     points = [v.table for s in sections for v in s.views if v.name == "points"]
     bandwidths, latencies = (
         [v for table in points if column in table for v in table[column].dropna()]
@@ -73,7 +73,7 @@ def _device(sections: Sequence[Section]) -> str:
 
 
 def _predicted(done: Sequence[Comparison]) -> tuple[str, ...]:
-    """How well the course predicts itself."""
+    """The errors of the course's predictions of its own points."""
     held = [c for c in done if c.points.load_type.is_closed and c.held_out.any()]
     held = held or [c for c in done if not c.is_open and c.held_out.any()]
     if not held:

@@ -1,4 +1,4 @@
-"""What the course measures and how long it takes, decided before anything is done; and measuring it.
+"""Plans the course, with its duration, and measures it.
 
 OUT/memory/          latency and bandwidth under injected delay, several traffics and strides
 OUT/memory-caches/   latency and bandwidth over buffer sizes
@@ -25,7 +25,7 @@ from qsim.errors import InvalidParameterError
 
 BUDGET_S = 600.0
 MEMORY_SHARE = 0.3
-"""Of a budget, at most, goes to the memory."""
+"""The largest share of a budget for the memory."""
 
 MEMORY, CACHES = "memory", "memory-caches"
 _QUICK_DELAYS = (0, 50, 200, 500, 2500)
@@ -34,7 +34,7 @@ _SMALLEST_BUFFER, _LARGEST_BUFFER = 2**14, 2**30
 
 @dataclass(frozen=True)
 class MemoryStep:
-    """One sweep of the memory: its directory, what it is for, and its plan."""
+    """One sweep of the memory: its directory, its purpose, and its plan."""
 
     directory: str
     purpose: str
@@ -53,7 +53,7 @@ class MemoryStep:
 
 @dataclass(frozen=True)
 class CoursePlan:
-    """What will be done. ``storage`` is None where no drive is measured; ``left_out`` says what is not, and why."""
+    """A checked plan. ``storage`` is None where no drive is measured; ``left_out``: what is not measured, and why."""
 
     memory: tuple[MemoryStep, ...]
     storage: SuitePlan | None
@@ -151,7 +151,7 @@ def plan_course(
 
 
 def _memory_steps(share_s: float | None, out_dir: Path | None, seed: int) -> tuple[tuple[MemoryStep, ...], str]:
-    """The sweeps of the memory that fit ``share_s`` (None: the least there is), or why there are none."""
+    """The sweeps of the memory within ``share_s`` (None: the shortest), or the reason why there are none."""
     paces = _PACES if share_s is not None else _PACES[-1:]
     for pace in paces:
         try:
@@ -184,7 +184,7 @@ def _at(pace: _Pace, buffer_bytes: int | None, seed: int) -> tuple[MemoryStep, .
 
 
 def _kept_buffer(directory: Path) -> int | None:
-    """The size of the buffers with which a sweep was begun there: how much memory is free changes from run to run."""
+    """The buffer size of a sweep begun in a directory: free memory changes from run to run."""
     if not (directory / MANIFEST).exists():
         return None
     settings = SweepStore.read(directory).manifest.get("settings", {})
@@ -193,6 +193,6 @@ def _kept_buffer(directory: Path) -> int | None:
 
 
 def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
-    """Measure what is missing below ``out_dir``, as :func:`measure.suites.runs.run_sweeps` does."""
+    """Measure the missing points below ``out_dir``, as :func:`measure.suites.runs.run_sweeps` does."""
     with nullcontext() if plan.storage is None else plan.storage.file_removed():
         return run_sweeps(plan.sweeps, out_dir, on_progress)

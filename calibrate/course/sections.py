@@ -1,4 +1,4 @@
-"""The report of a course: its method, what was measured, and what a few of the points predict.
+"""The report of a course: its method, its measurements, and predictions from a few of the points.
 
 A curve whose points contradict themselves is not modelled: its model would be one of the mistake.
 """
@@ -98,13 +98,13 @@ def _machine(results: SuiteResults) -> str:
 
 
 _NOISE = "repeats-disagree"
-"""A finding that is severe, too, but says that the points scatter, and not that they are wrong."""
+"""A severe finding that means scatter, not wrong points."""
 LEAST_OF_A_SURFACE = 15
 """Points below which the corners of a surface leave too few to be predicted."""
 
 
 def predicted_parts(shown: MeasuredData) -> list[Section]:
-    """The predictions from what was measured."""
+    """The predictions from the measurements."""
     sweep = shown.sweep
     has_curves = not sweep.load_type.is_size and bool(sweep.points.groupby("series")["load"].nunique().max() > 1)
     parts = [curve_part(shown)] if has_curves else []
@@ -115,7 +115,7 @@ def predicted_parts(shown: MeasuredData) -> list[Section]:
 
 
 def curve_part(shown: MeasuredData, use: Sequence[float] | None = None) -> Section:
-    """Every curve from the loads ``use``, with its tails where histograms were kept; why others are not."""
+    """Comparisons of every curve from the loads ``use``, with tails where there are histograms; reasons for others."""
     try:
         done, refused = compare_all(shown.sweep, use)
     except DataError as error:

@@ -1,4 +1,4 @@
-"""The page Compare: the curves of several measurements in one picture, and what the audit says of Little's law."""
+"""The page Compare: the curves of several measurements in one picture, with the audit of Little's law."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def register(app: Dash, shelf: Shelf) -> None:
 
 
 def warm_up(shelf: Shelf) -> None:
-    """Load what the first who compares would else wait for."""
+    """Load the modules that the first comparison would otherwise wait for."""
     for identity in FIRST:
         shelf.curves(shelf.folder.sources()[identity])
 
 
 def shown(shelf: Shelf, sources: object, look: object) -> tuple[list[Component], str]:
-    """The plots of the measurements with what the audit says of Little's law; what cannot be read is said."""
+    """The plots of the measurements with the audit of Little's law, and messages on unreadable ones."""
     picked, problem = _curves(shelf, sources)
     if not picked:
         return [html.P("Choose at least one measurement.", className="weak")], problem
@@ -120,7 +120,7 @@ def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict
 
 
 def _all(arrays: Sequence[Any]) -> Any:
-    """Every finite positive value; a one where there is none, so that an axis can be drawn."""
+    """Every finite positive value; 1 where there is none, so that an axis can be drawn."""
     values = np.concatenate([np.asarray(a, dtype=float) for a in arrays]) if arrays else np.array([])
     values = values[np.isfinite(values) & (values > 0)]
     return values if values.size else np.array([1.0])

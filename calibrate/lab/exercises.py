@@ -1,4 +1,4 @@
-"""What the lab notebooks ask: guesses sealed in a cell, tables kept in a file, and questions that check themselves.
+"""Exercises of the lab notebooks: guesses sealed in a cell, tables saved in a file, and questions with checks.
 
 Each student has numbers of their own, drawn by the name. A check says whether an answer is right within a tolerance,
 and gives a hint otherwise; the answers are worked out here, so that no notebook holds them.
@@ -114,7 +114,7 @@ def seal_guess(name: str, guess: float, path: Path | str) -> str:
 
 
 def keep_table(table: pd.DataFrame, path: Path | str) -> str:
-    """Write a measured table to the CSV file ``path``, which is handed in; a sentence that says so."""
+    """Write a measured table to the CSV file ``path``; returns a sentence about it."""
     plain_cells(table).to_csv(path)
     return f"{len(table)} rows are in {path}: hand it in"
 

@@ -48,7 +48,7 @@ class LabSource:
         return self.dataset or self.label
 
     def changed_ns(self) -> int:
-        """When it was last changed; 0 for what never is."""
+        """Time of the last change; 0 for a source that never changes."""
         try:
             return 0 if self.path is None else self.path.stat().st_mtime_ns
         except OSError as error:
@@ -74,7 +74,7 @@ class LabFolder:
 
     @property
     def disk(self) -> Path:
-        """Where fio's test file goes."""
+        """The folder of fio's test file."""
         return self.root / DISK
 
     def run_directories(self) -> list[Path]:
@@ -82,7 +82,7 @@ class LabFolder:
         return sorted(p for p in self.runs.iterdir() if p.is_dir() and p.name.isdecimal())
 
     def new_run(self) -> Path:
-        """A directory for a new run. StoreError where none can be made."""
+        """Create a directory for a new run. StoreError where that fails."""
         last = max((int(p.name) for p in self.run_directories()), default=0)
         path = self.runs / f"{last + 1:0{RUN_DIGITS}d}"
         try:
@@ -104,7 +104,7 @@ class LabFolder:
         return {source.identity: source for source in (*published, *own, *runs)}
 
     def source(self, identity: object) -> LabSource:
-        """The source of that identifier. DataError where there is none."""
+        """The source with this identifier. DataError for an unknown one."""
         found = self.sources().get(str(identity))
         if found is None:
             raise DataError("that measurement is not in the lab (any more); choose another one")
@@ -211,7 +211,7 @@ class Shelf:
         return self._once(("fit", curve.source.identity, curve.series, curve.source.changed_ns()), calibrate)
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
-        """What ``make`` gives, kept under ``key``; browsers that ask for the same at once wait for one answer."""
+        """The result of ``make``, cached under ``key``; concurrent requests for one key wait for one result."""
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = make()

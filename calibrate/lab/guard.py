@@ -1,4 +1,4 @@
-"""Who may talk to the lab: right Host, right Origin, and, beyond this machine, a token.
+"""Access to the lab: right Host, right Origin, and, beyond this machine, a token.
 
 A page from elsewhere must not reach a server on this machine through its reader's browser. So a request must name a
 host of the lab (a foreign name that resolves to 127.0.0.1, DNS rebinding, does not), and an origin that is named must
@@ -108,7 +108,7 @@ class Guard:
         return self.any_address and _is_address(name)
 
     def _admit(self) -> Response | None:
-        """Let in who has a token; the first visit turns the one in the address into a cookie."""
+        """Admit requests with a token; the first visit turns the token in the address into a cookie."""
         if self.teacher is None or self.viewer is None:
             g.teaches = True
             return None
@@ -130,12 +130,12 @@ class Guard:
 
 
 def teaches() -> bool:
-    """Whether the request at hand comes from who may start and stop measurements."""
+    """Whether the current request may start and stop measurements."""
     return bool(g.get("teaches", False))
 
 
 def browser_session() -> str:
-    """The session of the browser that asks: its cookie, or its address where it keeps none."""
+    """The session of the requesting browser: its cookie, or its address without cookies."""
     kept = request.cookies.get(f"{_cookie()}-session", "")
     return kept if len(kept) == SESSION_DIGITS and kept.isalnum() else f"address {request.remote_addr}"
 
@@ -171,7 +171,7 @@ def _is_address(name: str) -> bool:
 
 
 def _asked(given: str) -> Response:
-    """The refusal of who has no token; a person gets a page to type the code into."""
+    """The response to a request without a token; a browser gets a page for the code."""
     if request.method == "GET" and request.accept_mimetypes.accept_html and "text/html" in request.headers["Accept"]:
         why = "That is not the code." if given else "This lab asks for the code of the class."
         return Response(filled("join.html.j2", why=why), status=403, mimetype="text/html")
@@ -193,7 +193,7 @@ ALONE = "Only this machine can open this lab. For laptops and phones start it wi
 @dataclass(frozen=True)
 class Address:
     """Where the lab answers: the address of the teacher, that of the class (the same on this machine alone), and the
-    code that the page asks those for who come without it (empty on this machine alone)."""
+    code that the page asks for without a token (empty on this machine alone)."""
 
     teacher: str
     viewers: str

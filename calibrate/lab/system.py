@@ -87,7 +87,7 @@ def register(app: Dash, shelf: Shelf) -> None:
 
 
 def update(shelf: Shelf, drive: object, look: object, *values: object) -> tuple[Any, ...]:
-    """What the page shows for what is set; a problem in words, and then nothing else changes."""
+    """The page's content for the settings; for invalid ones a message, and nothing else changes."""
     from calibrate.application.system import system
     from qsim import Delay, Exponential, Network, Station
 
@@ -169,7 +169,7 @@ def _answer(result: Any, users: int) -> str:
 
 
 def _curve(shelf: Shelf, source: LabSource) -> ShelfCurve:
-    """The first curve over outstanding requests. DataError where there is none."""
+    """The first curve over outstanding requests. DataError without one."""
     found = next((c for c in shelf.curves(source) if c.load_type.is_closed), None)
     if found is None:
         raise DataError(f"{source.label} has no curve over outstanding requests; choose another drive")

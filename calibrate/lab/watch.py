@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 SHOWN = 60
 """The seconds that are remembered."""
 FORGOTTEN_S = 30.0
-"""A device that nobody asked for so long is watched no longer."""
+"""Seconds without a request after which a device is no longer watched."""
 
 
 @dataclass
 class LookedAt:
-    """What was seen of one device, when somebody last asked, and why it ended ("" while it is watched)."""
+    """The intervals of one device, the time of the last request, and why watching ended ("" while it goes on)."""
 
     seen: deque[DeviceInterval] = field(default_factory=lambda: deque(maxlen=SHOWN))
     curves: WatchedCurves = field(default_factory=WatchedCurves)
@@ -41,7 +41,7 @@ class LookedAt:
 
 
 class WatchedDevices:
-    """The seconds of each device that was asked for, as ``qsim watch`` sees them."""
+    """Watches each requested device every second, as ``qsim watch`` does."""
 
     def __init__(self, look: Callable[[list[str]], Iterator[list[DeviceInterval | Lost]]] = watch) -> None:
         self._look = look
@@ -55,7 +55,7 @@ class WatchedDevices:
         return sorted(used, key=lambda name: -used[name])
 
     def of(self, device: str) -> LookedAt:
-        """What was seen of it; the watch begins with the first who asks."""
+        """The intervals of a device; the first request starts watching."""
         with self._lock:
             found = self._devices.get(device)
             if found is None or found.ended:
@@ -91,7 +91,7 @@ PLOTS = {
 
 
 def layout(watched: WatchedDevices) -> Component:
-    """The page; where this system counts nothing, a line says so."""
+    """The page; a line says so where this system has no counters."""
     try:
         names, problem = watched.names(), ""
     except MeasureError as error:

@@ -103,7 +103,7 @@ def line(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more:
 
 
 def marks(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
-    """Points; ``marker`` says more of their looks."""
+    """A trace of points; ``marker`` has further properties of plotly's markers."""
     style = {**marker(colour, size=12), **more.pop("marker", {})}
     return {"type": "scatter", "mode": "markers", "x": list(x), "y": list(y), "name": name, "marker": style, **more}
 
@@ -118,7 +118,7 @@ _EMPTY: Any = {
     },
 }
 KEPT: Any = {"persistence": True, "persistence_type": "session"}
-"""What makes a control keep its value when the page is loaded again, while the browser is open."""
+"""Properties that keep a control's value when the page is reloaded, while the browser is open."""
 SHOWN_AFTER_MS = 600
 """What takes longer has a bar."""
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
@@ -174,7 +174,7 @@ def waited_for(component: Component, outputs: Mapping[str, str] | None = None) -
 def page(
     title: str, controls: Sequence[Component], results: Sequence[Component], *, more: Any = (), banner: Any = ()
 ) -> Component:
-    """The frame of every page: what is set on one side, what comes of it on the other; ``more`` below what is set.
+    """The frame of every page: settings on one side, results on the other; ``more`` below the settings.
 
     A banner stands above both, in the place of the title, which is then only heard.
     """

@@ -1,4 +1,4 @@
-"""How everything here is drawn: a drawing as plain dictionaries, its axes, its colours and its marks.
+"""Drawings of reports as plain dictionaries for plotly: axes, colours and marks.
 
 plotly.js draws in the browser what a :class:`Drawing` holds; ``to_plotly`` makes it a plotly Figure for a notebook.
 Nothing is checked on the way, which takes plotly longer than all of the arithmetic.
@@ -49,13 +49,13 @@ DARK = {
     GREEN: "#12b88a",
     RED: "#ee7a1e",
 }
-"""What a colour becomes on a dark screen, where the dark ones would be lost."""
+"""Colour -> its replacement on a dark screen."""
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES = ("solid", "dash", "dot")
 HEIGHT, PANEL_GAP = 520, 0.08
 LARGEST = 3e38
-"""Of what a page holds in single precision."""
+"""Significant digits of numbers in a page: those of single precision."""
 LOG = {"type": "log", "nticks": 4, "minorloglabels": "complete", "minor": {"ticks": "outside"}}
 """With four ticks wanted, plotly labels 2 and 5 of each power of ten below three of them, and only some above seven."""
 AXIS = {
@@ -81,7 +81,7 @@ UNSEEN = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
 
 
 class Drawing:
-    """Traces (``data``) and a ``layout`` in plotly's own words; what is None is left to plotly."""
+    """Traces (``data``) and a ``layout`` in plotly's terms; None means plotly's default."""
 
     def __init__(self, **layout: Any) -> None:
         self.data: list[dict[str, Any]] = []
@@ -99,7 +99,7 @@ class Drawing:
         )
 
     def add_to_legend(self, name: str, line: Mapping[str, Any]) -> None:
-        """A line that stands in the legend alone: its shape is no trace."""
+        """Add an entry to the legend alone, for a shape, which is not a trace."""
         self.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name)
 
     def add_upright(self, x: float, line: Mapping[str, Any]) -> None:
@@ -119,7 +119,7 @@ class Drawing:
         self.layout.setdefault("annotations", []).append({"text": text, "showarrow": False, **place})
 
     def update_layout(self, **parts: Any) -> None:
-        """Change what is named of the layout, and leave the rest."""
+        """Change the named parts of the layout."""
         self.layout = _merged(self.layout, parts)
 
     def update_xaxes(self, **parts: Any) -> None:
@@ -192,7 +192,7 @@ def axis_layout(title: str, *, log: bool = False, **more: Any) -> dict[str, Any]
 
 
 def panels(x_title: str, y_titles: Sequence[str], *, log_x: bool = False, log_y: bool = False) -> Drawing:
-    """A figure of panels, one above the other, whose x axes go together; a trace names its own: "x2" and "y2"."""
+    """A figure of panels, one above the other, with linked x axes; a trace names its axes: "x2" and "y2"."""
     count, axes = len(y_titles), dict[str, Any]()
     height = (1 - PANEL_GAP * (count - 1)) / count
     for i, title in enumerate(y_titles):
@@ -237,7 +237,7 @@ def spans_decade(values: Array) -> bool:
 
 
 def faint(colour: str, opacity: float = 0.15) -> str:
-    """A colour as a shade, through which lines are still seen."""
+    """A colour as a transparent shade."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity:g})"
 
@@ -317,7 +317,7 @@ def bandwidth_axis(bytes_per_second: Array) -> Axis:
 
 @dataclass(frozen=True)
 class AxisScale:
-    """The x axis of what was varied: title, ticks, whether in logarithms, and the factor from SI to its unit.
+    """The x axis of the load: title, ticks, whether it is logarithmic, and the factor from SI to its unit.
 
     On a logarithmic axis a load of zero is drawn at ``least``, and its tick says 0.
     """

@@ -109,7 +109,7 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
 
 
 def _shortened(shown: dict[str, Any]) -> dict[str, Any]:
-    """What of a section goes to paper: one plot of each curve, or of them all, or the first table without a plot."""
+    """The printed part of a section: one plot of each curve, or of them all, or the first table without a plot."""
     drawn = [view for view in shown["views"] if view["figure"]]
     views = (drawn or shown["views"])[:1]
     curves = [{**one, "main": [] if views else one["main"][:1]} for one in shown["curves"]]
@@ -195,7 +195,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 
 
 def _browser() -> str:
-    """The path of a Chromium or Chrome. MeasureError where there is none."""
+    """The path of a Chromium or Chrome. MeasureError where none is installed."""
     if (found := next(filter(None, map(shutil.which, _BROWSERS)), None)) is None:
         raise MeasureError(
             "a PDF needs Chromium or Chrome; neither is on PATH (Debian, Ubuntu: apt-get install chromium)"

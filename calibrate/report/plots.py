@@ -1,4 +1,4 @@
-"""The figure of each result: what ``.plot()`` of a fit, a prediction or a comparison draws."""
+"""The figures of results: ``.plot()`` of a fit, a prediction or a comparison."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POINTS = 200
 
 
 def curve_of(fit: Fit) -> Prediction:
-    """The predicted curve of a fit, over what it was calibrated on."""
+    """The predicted curve of a fit, over its calibration points."""
     high = max((*fit.used, 64.0) if fit.load_type.is_closed else fit.used)
     if fit.load_type.is_open:
         return predict(fit, np.linspace(0.02, 1.0, _POINTS) * high)

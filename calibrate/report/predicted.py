@@ -21,7 +21,7 @@ _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a singl
 
 
 def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> Section:
-    """Throughput and response time of ``fit`` over ``loads``, of the scenario, and what they rest on."""
+    """Throughput and response time of ``fit`` over ``loads``, those of the scenario, and their assumptions."""
     low, high = float(min(loads)), float(max(loads))
     at = np.linspace(low, high, 120) if fit.load_type.is_open else grid(low, high)
     first = "as it is" if scenario else "predicted"
@@ -55,7 +55,7 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
 
 
 def _points(fits: Mapping[str, Fit], loads: Sequence[float]) -> View:
-    """What is predicted at the loads that were asked for, with bands; a column tells the device where there are two."""
+    """The predictions at the requested loads, with bands; a column names the device where there are two."""
     first = next(iter(fits.values()))
     table = pd.concat([predict(f, loads).to_frame().assign(device=n) for n, f in fits.items()], ignore_index=True)
     read = table.copy() if len(fits) > 1 else table.drop(columns="device")

@@ -1,4 +1,4 @@
-"""The section of a report that shows a surface: its curves by mix, how far it misses, its parameters and knees."""
+"""The section of a report on a surface: its curves by mix, its errors, its parameters and knees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 
 
 def section_of(compared: SurfaceComparison, provenance: Provenance, findings: Sequence[Finding] = ()) -> Section:
-    """The section of one comparison; ``views_of`` says what is in it."""
+    """The section of one comparison, with the views of ``views_of``."""
     source = compared.points.source
     return Section(
         f"Surface of {source or 'the device'}",
@@ -57,7 +57,7 @@ def lead_of(compared: SurfaceComparison) -> str:
 
 
 def explored_section(found: ExploredSurface, source: str) -> Section:
-    """The section of a surface that was measured where it says most: its curves, and every place."""
+    """The section of a surface measured at its most informative places: its curves, and every place."""
     rows = pd.DataFrame(found.rows())
     lead = ". ".join(line.replace("  ", " ").strip() for line in found.answer()) + "."
     every = np.ones(len(found.points), dtype=bool)

@@ -45,7 +45,7 @@ class FormattedTable:
 def parameter_table(
     found: Mapping[str, Estimate], word: Callable[[bool, float | None, float | None], str] = how_sure
 ) -> FormattedTable:
-    """Parameters with their intervals, how sure each is by ``word``, and what there is to note of it."""
+    """Parameters with their intervals, their sureness by ``word``, and their notes."""
     header = ("parameter", "estimate", "low", "high", "sure?", "")
     rows = (
         (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)), word(e.identified, e.low, e.high), e.note)
@@ -56,7 +56,7 @@ def parameter_table(
 
 @dataclass(frozen=True)
 class View:
-    """``name`` is its own in a section, fit for a file name.
+    """``name`` is unique in a section, and valid as a file name.
 
     ``table`` holds what is shown, columns in SI units; ``text`` the table as people read it, None where the figure
     says it all; ``figure`` is None where there is nothing to draw.
@@ -99,7 +99,7 @@ class Section:
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """What was predicted, held against what was measured."""
+        """Whether the section compares predictions with measurements."""
         return [curve.comparison for curve in self.curves]
 
     @property
@@ -129,7 +129,7 @@ def _rows(table: pd.DataFrame) -> list[Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """A number as it is printed, its interval ("" where none is known), and what it is."""
+    """A number as printed, its interval ("" where unknown), and its meaning."""
 
     value: str
     interval: str

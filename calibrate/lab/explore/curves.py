@@ -22,7 +22,7 @@ CUSTOMERS = 60_000
 _RHOS = np.concatenate([np.linspace(0.01, 0.9, 50), 1 - np.geomspace(0.09, 0.02, 12)])
 _SIMULATED_RHOS = (0.3, 0.6, 0.85)
 _SIMULATED_SHARES = (0.1, 0.35, 0.8)
-"""Where the engine is asked near the operating point: utilizations, and shares of the population's axis."""
+"""Places to simulate near the operating point: utilizations, and shares of the population's axis."""
 
 
 @dataclass(frozen=True)

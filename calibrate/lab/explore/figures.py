@@ -46,7 +46,7 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
 
 
 def path_figure(path: SampleStretch, mean: float | None, theme: Theme, rival: Rival | None = None) -> dict[str, Any]:
-    """N(t) of a sample path, with its own average, the theory's L (None where there is none), and another system."""
+    """N(t) of a sample path, with its average, the theory's L (None where unknown), and another system."""
     times, counts = path.steps()
     traces = [line(times, counts, "N(t) of this run", theme.blue, line={"shape": "hv", "width": 2})]
     if rival is not None:
@@ -133,7 +133,7 @@ def rates_of(settings: Settings, count: int = DRAWN) -> tuple[list[float], list[
 
 
 def described(settings: Settings) -> str:
-    """The diagram in words, for who hears the page."""
+    """The diagram in words, for screen readers."""
     rates = rates_of(settings)
     if rates is None:
         if settings.kind == "mg1":

@@ -39,7 +39,7 @@ _FRACTION = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 @dataclass(frozen=True)
 class Formula:
-    """A law by its name: ``sum`` is symbols = numbers, ``[top|bottom]`` a fraction, and ``source`` who found it."""
+    """A named law: ``sum`` is symbols = numbers, ``[top|bottom]`` a fraction, and ``source`` its author."""
 
     name: str
     sum: str
@@ -87,7 +87,7 @@ def _formulas() -> dict[str, list[dict[str, str]]]:
 
 
 def rendered(formulas: list[Formula]) -> list[Component]:
-    """A line for each; the slash in a fraction is for those who hear the page."""
+    """A line for each law; the slash in a fraction is for screen readers."""
     return [
         html.Div(
             [
@@ -113,7 +113,7 @@ def _shown(part: str | tuple[str, str]) -> str | Component:
 MOST_SEEDS = 2**31
 EXPORT_AT = "/lab/explore.html"
 WARMING_MS = 1500
-"""Longer than an answer takes: a browser drops the answer to what it has asked again meanwhile."""
+"""Seconds, longer than an answer takes: a browser drops an answer when it has sent a newer request."""
 KEY = {
     "theory": "theory",
     "simulated": "simulated; 1 in 20 of the 95 % intervals misses the theory",
@@ -123,7 +123,7 @@ KEY = {
 FIRST_PATH = 680
 """The seed of the first path: one whose average one sees to differ from the theory's mean, in every model."""
 _warm = threading.Event()
-"""Whether the engine is loaded; until then the page shows the theory, which needs none."""
+"""Whether the engine is loaded; until then the page shows only the theory."""
 UNSTABLE = (
     "ρ = {rho:.3g} is 1 or more: more work comes than the servers can do, and the queue grows for ever. There is no L "
     "and no W; the path below shows how it runs away."
@@ -200,7 +200,7 @@ def register(app: Dash) -> None:
 
 
 def update(kind: object, theme_name: object, clicks: object, *values: object) -> tuple[Any, ...]:
-    """Everything that the page shows for what is set; what makes no sense is said, and the plots stay as they are."""
+    """The page's content for the settings; for invalid ones a message, and the plots stay unchanged."""
     theme = theme_of(theme_name)
     hidden = (*(kind not in p.kinds for p in PARAMETERS.values()), PARAMETERS["arrival_rate"].end_for(kind))
     try:
@@ -232,7 +232,7 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
 
 
 def _states(settings: Settings, theme: Theme) -> Component:
-    """The diagram, or why there is none."""
+    """The diagram, or the reason why there is none."""
     drawn, words = diagram(settings, theme), described(settings)
     return html.Img(src=drawn, alt=words) if drawn else html.P(words)
 
@@ -249,7 +249,7 @@ def register_export(server: Flask) -> None:
 
 
 def warm_up() -> None:
-    """Load and compile what the first student would else wait for; the simulation is shown from then on."""
+    """Load and compile the engine before the first student needs it; the simulation is shown from then on."""
     for kind in ("mm1", "closed"):
         settings = settings_of(kind, {p.name: p.start for p in PARAMETERS.values()})
         _worked_out(settings, 0, simulated=True)

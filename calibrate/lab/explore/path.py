@@ -83,7 +83,7 @@ def _circling(settings: Settings, rng: np.random.Generator) -> SampleStretch:
 
 @dataclass(frozen=True)
 class Rival:
-    """The other system: its name, its path, and its W in the long run (None where it has none)."""
+    """The other system: its name, its path, and its mean W (None where unknown)."""
 
     name: str
     path: SampleStretch

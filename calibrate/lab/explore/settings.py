@@ -84,7 +84,7 @@ class Settings:
         return MMcN(population, self.think_time, self.service_time, self.servers)
 
     def model(self) -> Network:
-        """The model as it is set."""
+        """The model with these settings."""
         return self.at_rate(self.arrival_rate) if self.is_open else self.at_population(self.population)
 
     def law(self) -> Distribution:
@@ -121,7 +121,7 @@ def link_to(settings: Settings) -> str:
 
 
 def settings_of(kind: object, values: Mapping[str, Any]) -> Settings:
-    """The settings that a page sends. ValueError in the student's words where one makes no sense."""
+    """The settings sent by a page. ValueError in the student's words for an invalid one."""
     if kind not in get_args(Kind):
         raise ValueError("choose one of the models")
     numbers = {name: p.checked(values.get(name)) for name, p in PARAMETERS.items() if kind in p.kinds}

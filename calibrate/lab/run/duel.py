@@ -1,4 +1,4 @@
-"""The duel: the class and the model answer one question, and are ranked by what none of them had seen.
+"""The duel: the class and the model answer one question, and are ranked by points that none of them had seen.
 
 On a device whose truth is known the question is N* = R(1) Xmax, and the truth ranks. On a real device the model seals
 its answer after its calibration points, and the question is where throughput reaches 90 % of its peak on the other
@@ -42,7 +42,7 @@ class Guess:
 
     @classmethod
     def sealed(cls, name: object, load: object) -> Guess:
-        """A new guess with a nonce of its own. InvalidParameterError where the name or the number cannot be taken."""
+        """A new guess with a nonce. InvalidParameterError for an invalid name or number."""
         who = " ".join(name.split()) if isinstance(name, str) else ""
         if not who or not who.isprintable():
             raise InvalidParameterError("name", "is missing", "say who guesses, in letters")
@@ -74,7 +74,7 @@ class Judged:
 
 
 def judge(order: Order, sweep: Sweep, used: Sequence[float]) -> Judged:
-    """The answer for a device: its truth, or what its points other than the ``used`` ones show."""
+    """The answer for a device: its truth, or the result of its points without the ``used`` ones."""
     if order.device == "known":
         note = f"{order.servers} servers of {1e3 * order.service_s:g} ms each"
         return Judged(float(order.servers), "the truth", note)

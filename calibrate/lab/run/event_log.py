@@ -41,7 +41,7 @@ class EventLog:
     """Events are dictionaries with ``seq`` (0, 1, ...), ``at`` (ISO 8601, UTC) and ``kind``, and never change."""
 
     def __init__(self, path: Path) -> None:
-        """The log in ``path``, with what is there already. StoreError where it cannot be read."""
+        """The log in ``path``, with its existing events. StoreError where it cannot be read."""
         self._path = path
         self._lock = threading.Lock()
         self._events: list[Event] = _read(path)

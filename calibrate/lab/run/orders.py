@@ -1,4 +1,4 @@
-"""What a run measures: the devices to choose from, and the order by which the measuring process knows what to do."""
+"""The order of a run: the devices to choose from, and the settings for the measuring process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Order:
 
     @property
     def question(self) -> str:
-        """What is asked of the class and of the model."""
+        """The question for the class and the model."""
         if self.device == "known":
             return "Where does queueing start? Guess N* = R(1) · Xmax."
         if self.load_type.is_closed:
@@ -94,7 +94,7 @@ class Order:
 
     @classmethod
     def read(cls, path: Path) -> Order:
-        """What ``write`` kept. StoreError where it cannot be read."""
+        """The order that ``write`` stored. StoreError where it cannot be read."""
         try:
             values: dict[str, Any] = json.loads(path.read_text("utf-8"))
             return cls(**{**values, "loads": tuple(values["loads"])})
@@ -104,7 +104,7 @@ class Order:
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """A device to choose: ``missing`` says why it cannot be had here; empty where it can."""
+    """A device to choose: ``missing`` says why it is not available here; empty where it is."""
 
     value: str
     label: str
@@ -118,7 +118,7 @@ def choices(folder: LabFolder) -> list[DeviceChoice]:
 
 
 def order_for(folder: LabFolder, value: object) -> Order:
-    """The order for what was chosen on the page. MeasureError (in the teacher's words) where it cannot be had."""
+    """The order for the choices on the page. MeasureError (in the teacher's words) where it is not possible."""
     name = next((name for name in _LIVE if name == value), None)
     if name is None:
         return _replay(folder, value)
@@ -183,7 +183,7 @@ def _why_no_memory() -> str:
 
 
 class _LiveDevice(NamedTuple):
-    """A device of this machine: its name, the words that offer it, what varies, and why it cannot be measured."""
+    """A device of this machine: its name, its description, its kind of load, and why it cannot be measured."""
 
     label: str
     offer: str

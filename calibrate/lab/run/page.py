@@ -66,7 +66,7 @@ SEALED = "Each name with the start of a hash; the guess stays hidden until the r
 
 
 def layout(table: RunTable) -> Component:
-    """The page, with the teacher's controls for who teaches."""
+    """The page, with controls for the teacher."""
     banner = [
         labelled(html.Div(id="run-status", className="status", role="status"), "what is going on"),
         labelled(html.Progress(id="run-progress", value="0", max="1"), "points measured"),
@@ -131,7 +131,7 @@ def _viewer() -> list[Component]:
 
 
 def _taken_along() -> list[Component]:
-    """Who has sealed, and what can be downloaded after the reveal."""
+    """The names with sealed guesses, and the downloads after the reveal."""
     sealed = [
         html.Summary("Sealed guesses", id="run-count"),
         html.P(SEALED, className="weak"),
@@ -179,7 +179,7 @@ def register(app: Dash, table: RunTable) -> None:
 
 
 def command(table: RunTable, button: object, device: object) -> str:
-    """Do what a button of the teacher's says; what to tell the teacher, empty where all is well."""
+    """Run the action of a teacher's button; returns a message, empty on success."""
     if not teaches():
         return TEACHER_ONLY
     try:
@@ -193,7 +193,7 @@ def command(table: RunTable, button: object, device: object) -> str:
 
 
 def seal(table: RunTable, name: object, knee: object) -> tuple[Any, str, Any]:
-    """Seal a viewer's guess: what to say, how it looks, and what the browser remembers."""
+    """Seal a viewer's guess; returns the message, its style, and the browser's memory of the guess."""
     try:
         run = table.running()
         event = run.guess(name, knee, browser_session(), request.remote_addr or "")

@@ -1,4 +1,4 @@
-"""A run: its guesses, its measurement in a process of its own, its log, which every browser follows; and all runs."""
+"""A run: its guesses, its measurement in a separate process, its log, which every browser follows; and all runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GRACE_S = 10.0
 
 
 class RefusedError(Exception):
-    """What a viewer asked for cannot be done now; the message says why, in the viewer's words."""
+    """An action that is not possible now; the message says why, in the viewer's words."""
 
 
 class _StopAskedError(Exception):
@@ -161,7 +161,7 @@ class LabRun:
                 self.trouble = f"the measurement ended, and {self.directory / EVENTS} could not be written"
 
     def _measure_to_the_end(self) -> None:
-        """Run the measuring process to its end, and tell how it ended. StoreError where the log cannot be written."""
+        """Run the measuring process to its end, and log its result. StoreError where the log cannot be written."""
         rest = b""
 
         def feed(chunk: bytes) -> None:
@@ -221,7 +221,7 @@ class RunTable:
         return self._current
 
     def open(self, device: object) -> LabRun:
-        """A new run of what was chosen, open for guesses. RefusedError while one measures, MeasureError otherwise."""
+        """Start a new run, open for guesses. RefusedError while one measures, MeasureError otherwise."""
         with self._lock:
             if self._current is not None and self._current.phase == "running":
                 raise RefusedError("a measurement is running; stop it first")
@@ -245,7 +245,7 @@ class RunTable:
         }
 
     def close(self) -> None:
-        """Stop what is measuring."""
+        """Stop the measurement."""
         if self._current is not None:
             self._current.stop()
 

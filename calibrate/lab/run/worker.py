@@ -1,4 +1,4 @@
-"""The process that measures: ``python -m calibrate.lab.run.worker DIRECTORY``, started by the lab and by nobody else.
+"""The measuring process: ``python -m calibrate.lab.run.worker DIRECTORY``, started only by the lab.
 
 It is a process of its own so that the page stays quick while it works, and so that stopping it is killing it: fio and
 nbdkit end with it, and every finished point is stored. Everything is imported before anything is measured.
@@ -43,7 +43,7 @@ MEMORY_TRAFFIC = "mix"
 
 
 def measure(writer: EventWriter) -> Sweep:
-    """Measure what is missing, report every point, and return the whole sweep. Raises what the measurements raise."""
+    """Measure the missing points, report each, and return the whole sweep. Raises what the measurements raise."""
     sweep = _MEASUREMENTS[writer.order.device](writer)
     writer.add(sweep)
     return sweep
@@ -144,7 +144,7 @@ FAILED, STOPPED = 1, 130
 
 
 def main(directory: Path) -> int:
-    """Measure the order in ``directory``, then work out what is revealed; the exit code."""
+    """Measure the order in ``directory``, then compute the reveal; returns the exit code."""
     signal.signal(signal.SIGTERM, _stop)
     try:
         order = Order.read(directory / ORDER)
@@ -173,7 +173,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 
 def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
-    """Compare the sealed prediction with ``sweep``, write the report, and return what the page shows, JSON-ready.
+    """Compare the sealed prediction with ``sweep``, write the report, and return the page's data, JSON-ready.
 
     Raises DataError where there are too few points, MeasureError where the report cannot be written.
     """

@@ -1,4 +1,4 @@
-"""What a report shows of a prediction held against its measurement: the curves, the misses, and what they rest on.
+"""The section of a report on a comparison: the curves, the errors, and the evidence behind them.
 
 ``evidence_of(comparison, sweep)`` gathers what is there to be shown, ``views_of`` draws it.
 """

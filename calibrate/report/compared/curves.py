@@ -102,7 +102,7 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
 
 
 def _add_crossbars(figure: Drawing, comparison: Comparison, x_axis: Axis, y_axis: Axis) -> None:
-    """At each held-out load what was predicted of throughput and response time, with the ends of both bands."""
+    """The prediction of throughput and response time at each held-out load, with the ends of both bands."""
     out, found = comparison.held_out, comparison.predicted
     if not out.any():
         return
@@ -156,7 +156,7 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
 
 
 def little_check(comparison: Comparison) -> Drawing:
-    """X times R against the load asked for."""
+    """X times R against the requested load."""
     points = comparison.points
     in_flight = points.throughput_per_s * points.response_time_s
     figure = load_figure(comparison, "observed N = X·R (requests)")

@@ -1,4 +1,4 @@
-"""Several devices side by side: their curves on one pair of axes, their parameters, and what differs beyond doubt.
+"""Several devices side by side: their curves on one pair of axes, their parameters, and significant differences.
 
 Curves belong together where devices have them under the same name, or where each device has only one. What varies
 different loads (a drive's depth, a memory's delay) shares no axis and gets a section of its own. The first device is

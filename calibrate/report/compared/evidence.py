@@ -1,4 +1,4 @@
-"""What a report may show of one curve besides its comparison, before anything is drawn, and its key figures."""
+"""Further data of one curve for a report besides its comparison, and its key figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QueueAtWork:
-    """The calibrated queue simulated at the measured loads (m,), and what was measured there.
+    """The calibrated queue simulated at the measured loads (m,), and the measurements there.
 
     ``measured_s`` (2, m) are the percentiles of ``SHARES``, NaN where no histogram was kept.
     """
@@ -34,7 +34,7 @@ class QueueAtWork:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A comparison, and what is known besides: its tails, and the calibrated device simulated.
+    """A comparison with its tails, and the simulation of the calibrated device.
 
     ``left_out`` gives the reason for each part that is missing.
     """
@@ -54,7 +54,7 @@ def evidence_of(
 
 
 def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
-    """The queue at work, with the percentiles of the histograms that the sweep kept."""
+    """The simulated queue, with the percentiles of the sweep's histograms."""
     found, shares = simulated_queue(comparison.fit, comparison.points.load), len(SHARES)
     kept: dict[float, list[list[float]]] = {}
     for (series, load, _), one in histograms(sweep).items() if sweep is not None and sweep.latencies else ():

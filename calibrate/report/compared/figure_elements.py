@@ -30,7 +30,7 @@ from calibrate.report.drawing import (
 )
 
 _BEYOND = 4 / 3
-"""How far beyond the points an axis goes, as a factor."""
+"""The factor by which an axis extends beyond the points."""
 
 
 def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
@@ -112,7 +112,7 @@ def ends_beyond(values: Array, *, log: bool) -> list[float]:
 
 
 def knee_name(comparison: Comparison) -> str:
-    """What a legend says of the knee."""
+    """The legend's text for the knee."""
     knee, load = comparison.knee, comparison.points.load_type
     return "knee" if knee.load is None else f"knee, {load.knee_symbol} = {load.estimated_text(knee.load)}"
 

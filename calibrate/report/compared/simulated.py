@@ -104,7 +104,7 @@ def tail_view(tails: Tails) -> View:
 
 
 def tail_text(tails: Tails) -> FormattedTable:
-    """Each percentile observed, predicted, and how far the prediction is off."""
+    """Each percentile observed and predicted, with the error of the prediction."""
     alone = not any(p.observed for p in tails.points)
     words = [("", label, "") if alone else (label, "predicted", "error") for label in NAMES.values()]
     header = ["depth", *(word for three in words for word in three), ""]

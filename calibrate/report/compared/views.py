@@ -1,4 +1,4 @@
-"""The section of the comparisons of one sweep, and which views each has, by its load and what else is known."""
+"""The section of the comparisons of one sweep, and the views of each, by its load and further data."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _ladder(comparison: Comparison) -> View:
 
 
 def curve_output(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the template of a comparison says, as text and tables."""
+    """All values of the template of a comparison, as text and tables."""
     fit, points = comparison.fit, points_rows(comparison, range(len(comparison.points)))
     return {
         "name": comparison.series,
@@ -170,7 +170,7 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
 
 
 def _key_numbers(comparison: Comparison) -> list[KeyFigure]:
-    """The few numbers that stand at the top: those of the fit, and by how much the held-out points are missed."""
+    """The key figures at the top: those of the fit, and the errors at the held-out points."""
     summary = comparison.summary()
     at_knee = KeyFigure(format_duration(comparison.knee.response_time_s), "", "response time at the knee")
     numbers = [*key_figures(comparison.fit), at_knee]

@@ -1,4 +1,4 @@
-"""What was measured, ready to be shown: points averaged over repeats with intervals, and what varies among them.
+"""Measured points for display: averaged over repeats with intervals, and the columns that vary.
 
 Nothing here is a model.
 """
@@ -76,7 +76,7 @@ class MeasuredData:
         )
 
     def known(self, column: str) -> bool:
-        """Whether any point tells this."""
+        """Whether any point has a value in this column."""
         return column in self.table and bool(self.table[column].notna().any())
 
 
@@ -98,14 +98,14 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
 
 
 def published(name: str) -> MeasuredData:
-    """A dataset of the catalogue. DataError for an unknown name, and for one that is no curve."""
+    """A dataset of the catalogue. DataError for an unknown name, and for a table that is not a curve."""
     info = about(name)
     notes = (f"As published, {info.source}. {info.anomaly}".strip(),)
     return replace(measured(load_dataset(name), f"{info.title} ({name})"), notes=notes, name=name)
 
 
 def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
-    """The points with ``size_bytes``: the block's size, or that of the file or buffer where that is what varies."""
+    """The points with ``size_bytes``: the block's size, or that of the file or buffer if it varies."""
     points = sweep.points
     for key, name in (("file_bytes", "file size"), ("buffer_bytes", "buffer size")):
         given = sweep.provenance.details.get(key)
@@ -132,7 +132,7 @@ def _averaged(points: pd.DataFrame, *, closed: bool) -> pd.DataFrame:
 
 
 def _share(series: str, read_fraction: float) -> float:
-    """The share of reads that was asked for: fio draws each request, so that 70 % come out as 70.03 %."""
+    """The requested share of reads: fio draws each request, so that 70 % is measured as 70.03 %."""
     mix = _MIX.search(series)
     return int(mix.group(1)) / 100 if mix else round(read_fraction, 2)
 

@@ -56,7 +56,7 @@ def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Format
 
 
 def quantity_text(column: str, value: float) -> str:
-    """A value in the unit that its column's name tells."""
+    """A value with the unit in its column's name."""
     if pd.isna(value):
         return ""
     return next((f(value) for ending, f in _FORMATS if column.endswith(ending)), _number(value))
@@ -89,7 +89,7 @@ MOST_LINES = 8
 
 
 def rate_of(measured: MeasuredData) -> str:
-    """The column that says how much is done: a memory's bandwidth, a drive's requests a second."""
+    """The column of throughput: a memory's bandwidth, a drive's requests a second."""
     return "bandwidth_bytes_per_s" if measured.memory else "throughput_per_s"
 
 
@@ -107,20 +107,20 @@ def word_of(column: str) -> str:
 
 
 def text_of(measured: MeasuredData, table: pd.DataFrame) -> FormattedTable:
-    """``table`` as people read it, its load under its own name and in its own unit."""
+    """``table`` for display, its load under its name and in its unit."""
     column, heading = measured.load_type.column, measured.load_type.symbol
     return shown(table.rename(columns={"load": column}), {column: heading})
 
 
 def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:
-    """At most ``most`` of the loads: the ends, and what lies evenly between."""
+    """At most ``most`` of the loads: the ends, and evenly spaced ones between."""
     loads = np.unique(rows["load"].to_numpy(float))
     places = np.unique(np.linspace(0, len(loads) - 1, min(most, len(loads))).round().astype(int))
     return [float(v) for v in loads[places]]
 
 
 def fewer_lines(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """``rows`` at as many loads, three or fewer, as keep the lines that are distinguished at a glance."""
+    """``rows`` at up to three loads: fewer where there would be too many lines."""
     for most in range(MOST_LOADS, 1, -1):
         chosen = rows[rows["load"].isin(some_loads(rows, most))]
         if len(chosen[[column, "load"]].drop_duplicates()) <= MOST_LINES:
@@ -139,7 +139,7 @@ def with_loads(measured: MeasuredData, rows: pd.DataFrame, column: str) -> pd.Da
 
 
 def columns_of(measured: MeasuredData, *first: str) -> list[str]:
-    """Columns for a table: ``first``, then those of the results that any point tells, with their intervals."""
+    """Columns for a table: ``first``, then those of results with any value, with their intervals."""
     results = ["throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES]
     if measured.memory:  # a cache line is no request that anybody counts
         results.remove("throughput_per_s")

@@ -1,4 +1,4 @@
-"""Which views show what was measured, by the columns that vary, and the section that they make."""
+"""Chooses views of measurements by the columns that vary, and builds their section."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _curves(measured: MeasuredData, least: int = 2) -> pd.DataFrame:
 
 
 def _with_latency(measured: MeasuredData) -> pd.DataFrame:
-    """The points of curves that may have a knee: none where requests arrive by themselves, or over buffer sizes."""
+    """The points of curves that may have a knee: none for open arrivals, or over buffer sizes."""
     rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
     return rows.head(0) if measured.load_type.is_open or measured.load_type.is_size else rows
 
@@ -231,7 +231,7 @@ def _against(
     scale: AxisScale,
     columns: Sequence[str],
 ) -> list[View]:
-    """A view for each of ``columns`` against ``x``, a line for each ``by``; ``what`` says what was varied."""
+    """A view for each of ``columns`` against ``x``, a line for each ``by``; ``what`` names the varied quantity."""
     kept = columns_of(measured, *dict.fromkeys(("series", "size_bytes", "read_fraction", "load")))
     groups = [(str(name), group) for name, group in rows.groupby(by, sort=False)]
     caption = f"The first {MOST_LINES} of {len(groups)} lines are drawn." if len(groups) > MOST_LINES else ""
