@@ -9,8 +9,8 @@ The prediction is the weighted mean of the logarithms.
 
 The remaining error of the structures at the calibrated depths is corrected there, and between them in proportion to
 the logarithm of the depth, as real devices are slower or faster when busy. So the percentiles at a deep calibrated
-depth are met. Where no structure fits well, as on a virtual disk with a busy host, the mean is that of the fitted curve, and the
-structures give only the ratios of percentiles to it.
+depth are met. Where no structure fits well, as on a virtual disk with a busy host, the mean is that of the fitted
+curve, and the structures give only the ratios of percentiles to it.
 """
 
 from __future__ import annotations
