@@ -233,19 +233,7 @@ def fit(
     >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
     'p-norm with onset'
     """
-    return fit_curve(sweep, points_of(sweep, series), use, model=model, level=level, peak_per_s=peak_per_s)
-
-
-def fit_curve(
-    sweep: Sweep,
-    points: Points,
-    use: Sequence[float] | None,
-    *,
-    model: str | None = None,
-    level: float = LEVEL,
-    peak_per_s: float | None = None,
-) -> Fit:
-    """``fit`` on the ``points`` of one curve of ``sweep``."""
+    points = points_of(sweep, series)
     if not 0 < level < 1:
         raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
     chosen = points.choose(use)

@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrate.fitting.knee import knee_of
 from calibrate.inference.parameters import Array
+from calibrate.inference.weights import quantiles
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
@@ -127,7 +128,8 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
     _check_reach(fit, loads)
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     if fit.load_type.is_throughput:  # throughput equals arrivals, up to the peak
-        x, x_low, x_high = _given(fit, loads, shares)
+        known = fit.table.moments(lambda values: fit.curve_model.curve(values, loads)[0])
+        x, x_low, x_high = np.exp(quantiles(*known, fit.table.weight, shares))
     else:
         x, x_low, x_high = _throughputs(fit, loads, shares)
     if fit.load_type.is_closed:
@@ -176,12 +178,6 @@ def collapses_beyond(fit: Calibration) -> float | None:
 def _declines(fit: Calibration) -> bool:
     """Whether the fitted curve itself falls past its peak."""
     return isinstance(fit.curve_model, ClosedModel) and fit.curve_model.declines
-
-
-def _given(fit: Calibration, loads: Array, shares: Sequence[float]) -> Array:
-    """Quantiles (3, m) of the throughput where the load is the throughput itself."""
-    each = [fit.table.quantiles(lambda v, n=n: fit.curve_model.curve(v, np.array([n]))[0], shares) for n in loads]  # type: ignore[misc]
-    return np.array(each).T
 
 
 def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:

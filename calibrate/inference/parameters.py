@@ -102,32 +102,24 @@ class MisfitProcess:
         return self.between(loads, loads) + self.own * np.eye(len(loads))
 
 
-@dataclass(frozen=True)
-class Carried:
-    """The conditional distribution of d at new measurements given the residuals, for each of s misfit sizes.
-
-    ``gain`` (s, m, k) times the residuals (k,) is the mean of d at m new loads; ``covariance`` (s, m, m) is its own.
-    """
-
-    gain: Array
-    covariance: Array
-
-
 def covariance_of(process: MisfitProcess, used: Array, noise: Array, size: float) -> Array:
     """The covariance (k, k) of log measurements at ``used`` (k,) with relative standard errors ``noise`` (k,)."""
     return size**2 * process.among(used) + np.diag(noise**2)
 
 
-def carried(process: MisfitProcess, used: Array, noise: Array, sizes: Array, loads: Array) -> Carried:
-    """The conditional distributions of d at new measurements at ``loads`` (m,), given those at ``used`` (k,)."""
+def carried(process: MisfitProcess, used: Array, noise: Array, sizes: Array, loads: Array) -> tuple[Array, Array]:
+    """The conditional distributions of d at new measurements at ``loads`` (m,), for each of s misfit sizes.
+
+    The first (s, m, k) times the residuals at ``used`` (k,) is the mean of d; the second (s, m, m) is its covariance.
+    """
     process = process.seen(used) if len(used) else process
     variance = sizes[:, None, None] ** 2
     alone = variance * process.among(loads)
     if len(used) == 0:
-        return Carried(np.zeros((len(sizes), len(loads), 0)), alone)
+        return np.zeros((len(sizes), len(loads), 0)), alone
     shared = variance * process.between(used, loads)
     gain = np.linalg.solve(variance * process.among(used) + np.diag(noise**2), shared).swapaxes(1, 2)
-    return Carried(np.asarray(gain, dtype=np.float64), alone - gain @ shared)
+    return np.asarray(gain, dtype=np.float64), alone - gain @ shared
 
 
 LEVEL = 0.9

@@ -194,8 +194,7 @@ def predictive(
     left = np.zeros((len(loads), len(loads)))
     directions = np.zeros((len(table), len(loads), slopes.shape[2]))
     sizes = np.unique(table.misfit)
-    of_misses = carried(process, used, noise, sizes, loads)
-    for size, gain, covariance in zip(sizes, of_misses.gain, of_misses.covariance, strict=True):
+    for size, gain, covariance in zip(sizes, *carried(process, used, noise, sizes, loads), strict=True):
         rows = np.flatnonzero(table.misfit == size)
         expected[rows] += missed[rows] @ gain.T
         along = slopes[rows, k:] - gain @ slopes[rows, :k]

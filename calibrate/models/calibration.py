@@ -247,7 +247,7 @@ class Calibration:
         each = np.unique(sizes)
         noise = np.array(self.used_noise if what == "throughput" else self.used_response_noise)
         missed = np.empty((count, len(loads)))
-        left = carried(process, np.array(self.used), noise, each, loads).covariance
+        _, left = carried(process, np.array(self.used), noise, each, loads)
         for size, covariance in zip(each, left, strict=True):
             smooth = covariance - process.own * size**2 * np.eye(len(loads))
             variance, vectors = np.linalg.eigh(smooth)

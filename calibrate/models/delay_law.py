@@ -120,11 +120,6 @@ class DelayLaw(MemoryModel):
 
         Newton's steps on the logarithm of demand over supply, with bisection where a step would leave the interval.
         """
-        parts = np.array_split(values, max(1, len(values) * len(loads) // AT_ONCE))
-        throughput, response = zip(*(self._solved(rows, loads) for rows in parts), strict=True)
-        return np.concatenate(throughput), np.concatenate(response)
-
-    def _solved(self, values: Array, loads: Array) -> tuple[Array, Array]:
         law = _Law(values, values[:, 1, None] * loads[None, :])
         low, high = np.full(law.think.shape, -LOGIT_RANGE), np.full(law.think.shape, LOGIT_RANGE)
         odds = law.first_odds()
@@ -167,9 +162,6 @@ LOGIT_RANGE = 20.0
 
 MOST_STEPS, CLOSE = 40, 1e-6
 """Usually four steps; Newton's step squares the error, so that after one as short as this it is 1e-12."""
-
-AT_ONCE = 15_000
-"""Number of roots solved at a time: more would not stay in the processor's cache."""
 
 MOST_LOG = 700.0
 """The largest exponent for which the exponential is a finite float."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.answer import knee_word
-from calibrate.fitting.fit import Fit, doubts_of_its_points, fit_curve, needed
+from calibrate.fitting.fit import Fit, doubts_of_its_points, fit, needed
 from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
@@ -331,7 +331,7 @@ def compare(
     points = points_of(sweep, series)
     if fitted is None:
         chosen = loads_to_calibrate_on(points) if use is None else use
-        fitted = fit_curve(sweep, points, chosen, model=model)
+        fitted = fit(sweep, chosen, series=series, model=model)
     made = fitted
     if made.load_kind != points.load_kind:
         raise DataError(

@@ -223,20 +223,11 @@ class CompoundTimes:
     def survival(self, t: float, of: str) -> float:
         if t == 0:
             return 1 - self._at_zero[of]
-        place, found = self._around(t, of)
-        low, high = self.survival_interval(t, of)
-        before, after = found.value[math.floor(place)], found.value[math.ceil(place)]
-        return min(max(float(before + (after - before) * (place % 1)), low), high)
-
-    def survival_interval(self, t: float, of: str) -> Interval:
-        """Bounds on P(Wq > t) or P(W > t)."""
-        place, found = self._around(t, of)
-        return float(found.low[math.ceil(place)]), float(found.high[math.floor(place)])
-
-    def _around(self, t: float, of: str) -> tuple[float, Bounded]:
-        """The position of t on a lattice (in steps), and the bounds on it."""
         reach = self._mean * 4.0 ** math.ceil(math.log(max(2 * t / self._mean, 1e-9), 4))
-        return t / reach * self._points, self._lattice(reach)[of]
+        place, found = t / reach * self._points, self._lattice(reach)[of]
+        before, after = math.floor(place), math.ceil(place)
+        value = found.value[before] + (found.value[after] - found.value[before]) * (place % 1)
+        return float(min(max(value, found.low[after]), found.high[before]))
 
     def _holding(self, q: float, of: str) -> tuple[float, Bounded]:
         """The step of a lattice not much longer than the quantile, and the bounds on it."""
