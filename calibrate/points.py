@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from measure.auditing.memory import cache_sized, known_peak
+from measure.auditing.memory import known_peak, refuse_cache
 from measure.errors import DataError
 from measure.loads import Load, LoadKind, load_of, unit_in_jobs
 from measure.sweep import WOKEN_LATE, Sweep, histograms, recorded_caches
@@ -230,7 +230,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         )
     one = sweep.select(series) if series is not None else sweep
     if load.is_memory:
-        refuse_caches(one)
+        refuse_cache(one)
     means = one.means
     if (highest := float(means["load"].max())) > load.most:
         raise DataError(
@@ -354,15 +354,6 @@ def residuals_pct(predicted: Array, observed: Array) -> Array:
 def mape(predicted: Array, observed: Array) -> float:
     """Mean absolute error in percent of the observed values."""
     return float(np.mean(np.abs(residuals_pct(predicted, observed))))
-
-
-def refuse_caches(sweep: Sweep) -> None:
-    """Raise DataError where a curve of ``sweep`` was measured in a buffer that fits a cache."""
-    found = cache_sized(sweep)
-    if found is not None:
-        raise DataError(
-            f"{found.series}: {found.hypothesis.rstrip('.')} ({found.message.rstrip('.')}); {found.remedy.rstrip('.')}"
-        )
 
 
 def _of_buffer_sizes(sweep: Sweep) -> str:

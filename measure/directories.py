@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 
 from measure.errors import DataError, StoreError
-from measure.findings import Finding, unreadable
+from measure.findings import MOST_NAMED, Finding, unreadable
 from measure.formats.by_format import (
     NAMES,
+    Columns,
     Format,
     InputFile,
     NoMeasurementError,
     counted_characters,
+    has_numbers,
     read_file,
     sweep_of,
 )
@@ -33,7 +35,6 @@ from measure.units import counted
 
 _MAX_FILES = 20_000
 _MAX_LISTED = 20
-_MAX_NAMED = 10
 _CODE = (".py", ".pyc", ".r", ".m", ".jl", ".c", ".h", ".cc", ".cpp", ".rs", ".go", ".js", ".ts", ".css")
 _SCRIPTS = (".sh", ".bash", ".bat", ".ps1", ".gp", ".gnuplot", ".plt", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".mk")
 _NOTEBOOKS = (".ipynb", ".rmd")
@@ -44,8 +45,6 @@ _TABLES = frozenset({".csv", ".tsv"})
 _DOCUMENT = re.compile(
     r"(?i:(?:readme|licen[cs]e|copying|notice|authors|changelog|makefile|dockerfile)(?:\..*)?|.*\.md)"
 )
-_NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
-_LOOK_AT = 2**16
 _RUNS: tuple[Format, ...] = ("fio", "server")
 """Formats in which a file is one run, so that a second such file is a repeat."""
 
@@ -70,7 +69,7 @@ class _Contents:
     damaged: list[Finding] = field(default_factory=list)
 
 
-def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sweep:
+def load_directory(directory: Path, columns: Columns, units: Columns) -> Sweep:
     """The sweep in a directory; ``columns`` and ``units`` concern its tables.
 
     Raises DataError where nothing in it can be read as a measurement.
@@ -97,7 +96,7 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
     shown = contents.damaged[:_MAX_LISTED]
     if more := len(contents.damaged) - len(shown):
         shown.append(unreadable(f"{counted(more, 'more file')} could not be read either."))
-    findings = (*sweep.findings, *shown, *_left_out(contents.left_out))
+    findings = (*sweep.findings, *shown, *files_left_out(contents.left_out))
     return replace(sweep, findings=findings, name=directory.name or str(directory))
 
 
@@ -148,38 +147,37 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
     runs: set[tuple[Path, str]] = set()
     for path in paths:
         name = str(path.relative_to(directory))
-        no_measurement = f"{name} (no measurement)"
-        if path.suffix.lower() in _NO_DATA or _DOCUMENT.fullmatch(path.name):
-            contents.left_out.append(no_measurement)
-            continue
         try:
-            kind, file = read_file(path, name)
-        except NoMeasurementError as error:
-            if error.text is not None and _NUMBERS.search(error.text[:_LOOK_AT]):
-                contents.damaged.append(unreadable(str(error)))
-            else:
-                contents.left_out.append(no_measurement)
+            kind, file = read_measurement(path, name)
+        except NoMeasurementError:
+            contents.left_out.append(f"{name} (no measurement)")
             continue
         except DataError as error:
             contents.damaged.append(unreadable(str(error)))
             continue
         characters = counted_characters(characters, file, str(directory))
         run = (path.parent, file.text)
-        if kind == "table" and path.suffix.lower() not in _TABLES and not _NUMBERS.search(file.text[:_LOOK_AT]):
-            contents.left_out.append(no_measurement)
-        elif kind in _RUNS and run in runs:  # an identical file is not a repeat: it would make the noise look small
+        if kind in _RUNS and run in runs:  # an identical file is not a repeat: it would make the noise look small
             contents.left_out.append(f"{name} (a copy)")
         else:
             runs.add(run)
             contents.files[kind].setdefault(path.parent, []).append(file)
 
 
+def read_measurement(path: Path, name: str) -> tuple[Format, InputFile]:
+    """A file of a folder, read; NoMeasurementError where its name or content shows that it is no measurement."""
+    if path.suffix.lower() in _NO_DATA or _DOCUMENT.fullmatch(path.name):
+        raise NoMeasurementError(f"{name} is no measurement")
+    kind, file = read_file(path, name)
+    if kind == "table" and path.suffix.lower() not in _TABLES and not has_numbers(file.text):
+        raise NoMeasurementError(f"{name} is no measurement")
+    return kind, file
+
+
 # --- reading them ---------------------------------------------------------------------------------------------------
 
 
-def _load_files(
-    contents: _Contents, directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None
-) -> list[Part]:
+def _load_files(contents: _Contents, directory: Path, columns: Columns, units: Columns) -> list[Part]:
     """The parts in files of the first format that can be read; files of other formats are left out."""
     parts: list[Part] = []
     for kind, folders in contents.files.items():
@@ -193,12 +191,7 @@ def _load_files(
 
 
 def _load_members(
-    kind: Format,
-    label: str,
-    members: Sequence[InputFile],
-    columns: Mapping[str, str] | None,
-    units: Mapping[str, str] | None,
-    damaged: list[Finding],
+    kind: Format, label: str, members: Sequence[InputFile], columns: Columns, units: Columns, damaged: list[Finding]
 ) -> list[Part]:
     """The files of one folder as one part, without unreadable ones; as several parts where they do not fit together."""
     try:
@@ -240,12 +233,12 @@ def _of_one_load(parts: Sequence[Part], left_out: list[str]) -> list[Part]:
     return chosen
 
 
-def _left_out(names: Sequence[str]) -> list[Finding]:
-    """One finding that names the files with the reasons."""
+def files_left_out(names: Sequence[str]) -> list[Finding]:
+    """One finding that names the files with the reasons; none without a file."""
     if not names:
         return []
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    message = f"{counted(len(names), 'file')} left out: {', '.join(sorted(names)[:_MAX_NAMED])}{more}."
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    message = f"{counted(len(names), 'file')} left out: {', '.join(sorted(names)[:MOST_NAMED])}{more}."
     return [Finding("files-left-out", "info", message, "", "load a measurement among them by its own name.")]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 Severity = Literal["info", "warning", "error"]
@@ -10,6 +12,8 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 LEFT_OUT = frozenset({"unreadable-file", "job-failed", "no-requests", "no-latency", "point-failed", "overloaded"})
 """Checks of files and points that are left out: their errors do not concern the points that remain."""
+MOST_NAMED = 10
+"""Names in a message, of curves or of files."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,25 @@ def unreadable(message: str, severity: Severity = "warning") -> Finding:
         "it is not a measurement, or it was cut off or edited after it was written",
         "name that file alone, as in qsim audit FILE, or take it out of the directory",
     )
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings with those of three curves or more that differ only in numbers merged into the first."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for f in findings:
+        says = re.sub(r"[\d.]+ ?[kmunKMGT]?(?:iB|B|s|/s)?", "#", f.hypothesis)
+        groups.setdefault((f.check, f.severity, says), []).append(f)
+    found: list[Finding] = []
+    for group in groups.values():
+        names = list(dict.fromkeys(f.series for f in group if f.series))
+        if len(names) < 3:
+            found += group
+            continue
+        first = group[0]
+        shown = ", ".join(names[1:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+        more = f"Likewise {len(names) - 1} more curves: {shown}."
+        found.append(replace(first, message=f"{names[0]}: {_sentence(first.message)} {more}", series=None, load=None))
+    return found
 
 
 def _sentence(text: str) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import measure
-from calibrate.cli.console import complain
+from calibrate.cli.console import complain, warn
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.parsing import not_one_of
+from measure.findings import merged
 from measure.units import counted
 
 T = TypeVar("T")
@@ -85,8 +86,13 @@ def known_series(names: Sequence[str], series: str | None, device: str = "") -> 
     return tuple(names) if series is None else (series,)
 
 
-def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T], dict[str, str]]:
-    """Results of ``make`` by name, and reasons of failures by name; DataError, the first reason, where all fail."""
+def of_each(
+    names: Iterable[str], make: Callable[[str], T], refusal: str = "not fitted", device: str = ""
+) -> tuple[dict[str, T], dict[str, str]]:
+    """Results of ``make`` by name, and reasons of failures by name, which are warned of; DataError where all fail.
+
+    ``device`` is named where there are several.
+    """
     found: dict[str, T] = {}
     refused: dict[str, str] = {}
     for name in names:
@@ -94,8 +100,12 @@ def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T
             found[name] = make(name)
         except measure.DataError as error:
             refused[name] = str(error)
-    if not found and refused:
-        raise measure.DataError(next(iter(refused.values())))
+    reasons = [f"{device}: {reason}" if device else reason for reason in refused.values()]
+    if reasons and not found:
+        many = f"none of the {len(reasons)} curves can be used; the first: " if len(reasons) > 1 else ""
+        raise measure.DataError(many + reasons[0])
+    for reason in reasons:
+        warn(f"{refusal}: {reason}")
     return found, refused
 
 
@@ -104,17 +114,11 @@ def findings_of(sweep: measure.Sweep, series: Sequence[str]) -> list[measure.Fin
     return [f for f in sweep.findings if f.series is None or f.series in series]
 
 
-def print_findings(findings: Sequence[measure.Finding], device: str = "") -> None:
-    """Print findings on stderr, with the ``device`` where there are several; common ones of several series once."""
-    curves: dict[tuple[str, str, str], list[str]] = {}
-    for f in findings:
-        key = ("note" if f.severity == "info" else f.severity, f.check, _with_remedy(f))
-        curves.setdefault(key, []).append(f.series or "")
-    for (severity, check, message), names in curves.items():
-        curves_named = [name for name in names if name]
-        of = counted(len(curves_named), "curve") if len(curves_named) > 1 else "".join(curves_named)
-        where = ": ".join(part for part in (device, of) if part)
-        complain(f"{severity}: {check}{f' ({where})' if where else ''}: {message}")
+def print_findings(findings: Iterable[measure.Finding], device: str = "") -> None:
+    """Print findings on stderr, merged as in the audit, with the ``device`` where there are several."""
+    for f in merged(dict.fromkeys(replace(f, load=None) for f in findings)):
+        where = ": ".join(part for part in (device, f.series) if part)
+        complain(f"{WORDS[f.severity]}: {f.check}{f' ({where})' if where else ''}: {_with_remedy(f)}")
 
 
 def _with_remedy(finding: measure.Finding) -> str:

@@ -20,7 +20,9 @@ from calibrate.fitting.fit import Fit, fit
 from calibrate.fleet.odd import FALSE_ALARMS, LEAST, LIKE, Power, with_oddness
 from calibrate.inference.parameters import how_sure
 from calibrate.points import points_of
+from measure.directories import read_measurement
 from measure.errors import DataError
+from measure.formats.by_format import NoMeasurementError
 from measure.loading import load
 from measure.sweep import Sweep
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
@@ -33,6 +35,10 @@ Found = TypeVar("Found")
 
 LOOK_EVERY_S = 0.5
 """Seconds between a worker's checks that its parent is alive."""
+BATCH = 50
+"""The most pieces of work that a worker gets at a time."""
+FittedCurve = tuple[dict[str, Any], Mapping[float, float]]
+"""The row of a curve, and its throughputs by load."""
 
 
 def spread(
@@ -54,7 +60,8 @@ def spread(
         results: Iterable[Found] = map(function, work)
         if processes > 1:
             pool = ProcessPoolExecutor(processes, get_context("spawn"), _watch_parent, (os.getpid(),))
-            results = stack.enter_context(pool).map(function, work)
+            chunk = min(BATCH, -(-len(work) // processes))
+            results = stack.enter_context(pool).map(function, work, chunksize=chunk)
         for result in results:
             done.append(result)
             if progress is not None:
@@ -73,7 +80,6 @@ def _watch_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-BATCH = 50
 FIGURES = (
     "idle_latency_s",
     "idle_latency_low_s",
@@ -91,6 +97,7 @@ FIGURES = (
 class Fleet(Result):
     """``drives``: a row a curve, with its ``kind`` and how it is ``odd``; ``broken``: file -> reason.
 
+    ``left_out`` names files that are no measurement, by the rule that :func:`measure.load` has for a folder.
     ``curves`` holds the throughput of each row of ``drives`` at each load (NaN: not measured), ``powers`` the loss
     that would have been found in each group of like drives.
     """
@@ -99,6 +106,7 @@ class Fleet(Result):
     curves: pd.DataFrame
     powers: Sequence[Power]
     broken: Mapping[str, str]
+    left_out: Sequence[str] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """The table of drives."""
@@ -127,17 +135,17 @@ def fleet(
     be read.
     """
     paths = [path for folder in folders for path in _entries(Path(folder))]
-    batches = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
-    done = spread(_fitted, batches, workers=workers, progress=progress)
-    rows = [row for found, _, _ in done for row in found]
-    broken = {name: why for _, _, failed in done for name, why in failed}
-    if not rows:
+    done = spread(_fitted, paths, workers=workers, progress=progress)
+    found = [curve for curves, _ in done for curve in curves]
+    broken = {str(path): why for path, (_, why) in zip(paths, done, strict=True) if why}
+    if not found:
         first = next(iter(broken.items()), None)
-        raise DataError(f"{first[0]}: {first[1]}" if first else "the folders are empty; name folders of sweeps")
-    table = pd.DataFrame(rows).astype(dict.fromkeys(FIGURES, float))
-    curves = pd.DataFrame([curve for _, found, _ in done for curve in found]).sort_index(axis=1)
+        raise DataError(f"{first[0]}: {first[1]}" if first else "no measurement in the folders; name folders of sweeps")
+    table = pd.DataFrame([row for row, _ in found]).astype(dict.fromkeys(FIGURES, float))
+    curves = pd.DataFrame([throughputs for _, throughputs in found]).sort_index(axis=1)
     judged, powers = with_oddness(table, curves)
-    return Fleet(judged, curves, powers, broken)
+    none = [path for path, (curves_found, why) in zip(paths, done, strict=True) if not curves_found and not why]
+    return Fleet(judged, curves, powers, broken, [f"{path.name} (no measurement)" for path in none])
 
 
 def _entries(folder: Path) -> Iterator[Path]:
@@ -150,21 +158,31 @@ def _entries(folder: Path) -> Iterator[Path]:
     yield from sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
-def _fitted(paths: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Mapping[float, float]], list[tuple[str, str]]]:
-    """The rows of some measurements, their throughputs by load, and why others could not be read or fitted."""
-    rows, broken = [], []
-    curves: list[Mapping[float, float]] = []
-    for path in paths:
+def _fitted(path: Path) -> tuple[list[FittedCurve], str]:
+    """Every curve of a measurement that can be fitted, and why others cannot or files in it are not read.
+
+    Neither for a file that is no measurement.
+    """
+    try:
+        if path.is_file():
+            read_measurement(path, path.name)
+        sweep = load(path)
+    except NoMeasurementError:
+        return [], ""
+    except (DataError, OSError) as error:
+        return [], str(error)
+    found: list[FittedCurve] = []
+    broken = [f.message for f in sweep.findings if f.check == "unreadable-file"]
+    for name in sweep.series:
         try:
-            sweep = load(path)
-            for name in sweep.series:
-                points = points_of(sweep, name)
-                rows.append({"drive": path.name, "series": name, **make_of(sweep), **_row(fit(sweep, series=name))})
-                rows[-1]["source"] = str(path)
-                curves.append(dict(zip(points.load.tolist(), points.throughput_per_s.tolist(), strict=True)))
-        except (DataError, OSError) as error:
-            broken.append((str(path), str(error)))
-    return rows, curves, broken
+            points = points_of(sweep, name)
+            row = {"drive": path.name, "series": name, **make_of(sweep), **_row(fit(sweep, series=name))}
+        except DataError as error:
+            broken.append(str(error))
+        else:
+            throughputs = dict(zip(points.load.tolist(), points.throughput_per_s.tolist(), strict=True))
+            found.append(({**row, "source": str(path)}, throughputs))
+    return found, "; ".join(broken)
 
 
 def make_of(sweep: Sweep) -> dict[str, str]:
@@ -203,10 +221,8 @@ def fleet_answer(fleet: Fleet) -> list[str]:
         lines += ["", odd_table(odd)]
     if fleet.broken:
         name, why = next(iter(fleet.broken.items()))
-        lines += [
-            "",
-            labelled("BROKEN", f"{counted(len(fleet.broken), 'measurement')} left out, the first {name}: {why}"),
-        ]
+        count = counted(len(fleet.broken), "measurement")
+        lines += ["", labelled("BROKEN", f"{count} left out or incomplete, the first {name}: {why}")]
     return lines
 
 

@@ -75,7 +75,8 @@ def published_percentiles(name: str) -> pd.DataFrame:
     """The percentiles over depth of a published table without throughputs. DataError where it has none."""
     printed, columns = dataset_table(name), {"p50_us": 0.5, "p95_us": 0.95, "p99_us": 0.99, "p99_9_us": 0.999}
     if not set(columns) <= set(printed):
-        raise DataError(f"{name} is no table of percentiles over depth: {about(name).why_no_curve}")
+        info = about(name)
+        raise DataError(f"{name} is no table of percentiles over depth: {info.why_no_curve}; run: {info.instead}")
     named = {share: column for column, share in COLUMNS.items()}
     table = pd.DataFrame({"series": printed["direction"], "load": printed["queue_depth"].astype(float)})
     return table.assign(**{named[share]: printed[column] / 1e6 for column, share in columns.items()})
@@ -91,7 +92,7 @@ def times_or_sweep(path: Path) -> Times | Sweep:
     text = read_text(path)
     if (times := parse_latencies(text, name)) is not None:
         return times
-    return sweep_of(sniff(text, name), [InputFile(name, path, text)], None, None)
+    return sweep_of(sniff(text, name), [InputFile(name, path, text)])
 
 
 def parse_latencies(text: str, source: str) -> Times | None:

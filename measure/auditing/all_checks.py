@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -33,15 +33,13 @@ from measure.auditing.curve_shape import (
 )
 from measure.auditing.littles_law import BlockVerdict, Diagnosis, check_littles_law, diagnoses
 from measure.auditing.memory import check_buffer_sizes, check_memory
-from measure.findings import SEVERITIES, Finding
+from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
 from measure.repeats import check_outliers, each_series
 from measure.sweep import COMPUTED, WOKEN_LATE, Sweep, describe_series, placed, recorded_caches, recorded_options
 from measure.units import format_bytes, format_duration, format_rate
-
-_MOST_NAMED = 10
 
 
 def not_checked(sweep: Sweep) -> list[str]:
@@ -77,7 +75,7 @@ def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
     found = _every_finding(sweep)
     if series is not None:
         return _sorted([f for f in found if f.series in (None, series)])
-    return _sorted(_merged(found))
+    return _sorted(merged(found))
 
 
 @lru_cache(maxsize=8)
@@ -101,25 +99,6 @@ def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
         found += check_steady(sweep.points, sweep.load_type)
     found += check_outliers(sweep.points, sweep.load_type)
     return placed(found, sweep.load_type)
-
-
-def _merged(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings with those of three curves or more that differ only in numbers merged into the first."""
-    groups: dict[tuple[str, ...], list[Finding]] = {}
-    for f in findings:
-        says = re.sub(r"[\d.]+ ?[kmunKMGT]?(?:iB|B|s|/s)?", "#", f.hypothesis)
-        groups.setdefault((f.check, f.severity, says), []).append(f)
-    merged: list[Finding] = []
-    for group in groups.values():
-        names = list(dict.fromkeys(f.series for f in group if f.series))
-        if len(names) < 3:
-            merged += group
-            continue
-        first = group[0]
-        shown = ", ".join(names[1:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
-        more = f"Likewise {len(names) - 1} more curves: {shown}."
-        merged.append(replace(first, message=f"{names[0]}: {first.message} {more}", series=None, load=None))
-    return merged
 
 
 def _sorted(findings: list[Finding]) -> list[Finding]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from measure.errors import DataError
 from measure.findings import Finding
 from measure.repeats import each_series
 from measure.sweep import Sweep, recorded_caches
@@ -60,11 +61,11 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
     )
 
 
-def cache_sized(sweep: Sweep) -> Finding | None:
-    """The error that a curve of ``sweep`` shows a cache; None where none does, or the sweep is not of a memory."""
-    groups = each_series(sweep.points) if sweep.load_type.is_memory else ()
-    found = (f for series, group in groups for f in _cache(sweep, series, group["latency_s"].to_numpy(float)))
-    return next((f for f in found if f.severity == "error"), None)
+def refuse_cache(sweep: Sweep) -> None:
+    """Raise DataError where the one curve of ``sweep`` was measured in a buffer that fits a cache."""
+    for f in _cache(sweep, sweep.series[0], sweep.points["latency_s"].to_numpy(float)):
+        if f.severity == "error":
+            raise DataError(f"{f.series}: {f.hypothesis.rstrip('.')} ({f.message.rstrip('.')}); {f.remedy.rstrip('.')}")
 
 
 def _cache(sweep: Sweep, series: str, latency: Floats) -> Iterator[Finding]:

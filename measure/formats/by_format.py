@@ -17,7 +17,7 @@ from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.sweep import fio_sweep, log_sweep
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
-from measure.formats.servers import JSON, TOOLS, looks_like_server_run, server_runs_sweep
+from measure.formats.servers import JSON, TOOLS, documents, looks_like_server_run, server_runs_sweep
 from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
@@ -32,15 +32,13 @@ MAX_TEXT = 2**29  # characters of all files together, without logs
 _LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
 _HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
 _LOOK_AT_LINES = 5
+_NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
+_LOOK_AT = 2**16
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
 
 class NoMeasurementError(DataError):
-    """A text that is not the output of a measuring tool. ``text`` is None where it is JSON, else the text itself."""
-
-    def __init__(self, message: str, text: str | None = None) -> None:
-        super().__init__(message)
-        self.text = text
+    """A file that is not the output of a measuring tool, is complete, and holds no columns of numbers."""
 
 
 Columns = Mapping[str, str] | None
@@ -89,6 +87,8 @@ def sniff(text: str, name: str) -> Format:
     kind = next((kind for kind, reader in _TEXTS.items() if kind != "table" and reader.looks_like(text)), None)
     if kind is not None:
         return kind
+    if start.startswith("{") and not documents(text):
+        raise DataError(f"{name} is JSON that was cut off or edited; run the tool again")
     if start.startswith(("{", "[")):
         raise NoMeasurementError(
             f'{name} is JSON, but not fio\'s (no "fio version"), nor that of {", ".join(JSON)}; run fio with '
@@ -104,11 +104,16 @@ def sniff(text: str, name: str) -> Format:
     if looks_like_table(text):
         return "table"
     begins = " ".join(start[:40].split())
-    raise NoMeasurementError(
+    refusal = DataError if has_numbers(text) else NoMeasurementError
+    raise refusal(
         f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, {TOOLS}); "
-        f"begins {begins!r}",
-        text,
+        f"begins {begins!r}"
     )
+
+
+def has_numbers(text: str) -> bool:
+    """Whether a line near the beginning holds two numbers next to each other."""
+    return _NUMBERS.search(text[:_LOOK_AT]) is not None
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,7 @@ def counted_characters(before: int, file: InputFile, where: str) -> int:
     return before + len(file.text)
 
 
-def sweep_of(
-    kind: Format, files: Sequence[InputFile], columns: Mapping[str, str] | None, units: Mapping[str, str] | None
-) -> Sweep:
+def sweep_of(kind: Format, files: Sequence[InputFile], columns: Columns = None, units: Columns = None) -> Sweep:
     """The sweep in files of one format."""
     with reading(", ".join(f.name for f in files[:3])):
         if kind == "log":

@@ -24,6 +24,7 @@ REFUSED = """
 2 | compare --dataset 003-ssd-read --fail-on fatal | --fail-on, fatal, warning
 2 | compare --dataset 003-ssd-read --prediction f.json --use 1,2 | --prediction, --use
 1 | compare nowhere.json | nowhere.json
+1 | compare --dataset 000-memory | none of the 8 curves can be used, read buffer 4 KiB, four times
 2 | audit x.csv --dataset 003-ssd-read | both
 2 | audit x.csv --columns load | --columns, load
 2 | datasets nothing | nothing, 001-ssd
@@ -64,6 +65,7 @@ REFUSED = """
 2 | fit-service --percentiles TYPED --requests 0 | --requests: must be from 1 to 1e+15
 2 | fit-service --dataset 002-ssd-tails --series nonsense | 'nonsense' is unknown
 1 | fit-service --dataset 003-ssd-read | neither a histogram nor percentiles
+1 | fit-service --dataset 002-ssd-baseline | run: qsim fit-service --percentiles p95=56.58us,p99=129.54us
 2 | fit-service --dataset 002-ssd-tails --out l.json | there are 2 curves; name one
 1 | fit-service --percentiles TYPED --out none/law.json | there is no directory none
 2 | surface --dataset 003-ssd-read --use size=4KiB | write places like block=4KiB,64KiB

@@ -12,7 +12,7 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, table, warn
+from calibrate.cli.console import Result, table
 from calibrate.cli.data import DataSource, known_series, of_each, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.options import option
@@ -90,9 +90,7 @@ def _compared(old: str, new: Sequence[str], columns: str | None, series: str | N
     level = 1 - (1 - LEVEL) / sum(map(len, both.values()))
     found: list[tuple[str, Change]] = []
     for name, curves in both.items():
-        made, refused = of_each(curves, partial(_one, before, later[name], level))
-        for reason in refused.values():
-            warn(f"not compared: {reason}")
+        made, _ = of_each(curves, partial(_one, before, later[name], level), "not compared")
         found += [(name, one) for one in made.values()]
     return found
 

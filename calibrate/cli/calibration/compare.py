@@ -42,7 +42,7 @@ qsim compare tonight/ --prediction yesterday.json --fail-on error
 """
 
 MORE = "--details: parameters, every point;   --report report.html: plots"
-OWN = "a prediction brings its own calibration"
+OWN, NOT_COMPARED = "a prediction brings its own calibration", "not compared"
 
 
 @conflicts("--prediction", "--use", "--model", because=OWN)
@@ -133,7 +133,7 @@ def _sections(title: str, devices: Mapping[str, Device], side_by_side: Sequence[
 
 
 def _warn(devices: Mapping[str, Device]) -> None:
-    """Print findings of the importer, findings against a calibration, and the reasons of missing comparisons.
+    """Print findings of the importer and findings against a calibration.
 
     What a dataset was corrected by is left out: the answer has a line on it.
     """
@@ -148,8 +148,6 @@ def _warn(devices: Mapping[str, Device]) -> None:
         ]
         print_findings([f for f in findings_of(device.sweep, device.names) if f.check != "corrected"], name)
         print_findings(doubts, name)
-        for reason in device.refused.values():
-            warn(f"not compared: {name}: {reason}" if name else f"not compared: {reason}")
 
 
 def _named(devices: Mapping[str, Device]) -> Iterator[tuple[str, Device, Comparison]]:
@@ -330,10 +328,7 @@ def calibrated_device(
         loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
         return calibrate.compare(sweep, loads, series=curve, model=model)
 
-    try:
-        found, refused = of_each(names, compared)
-    except measure.DataError as error:
-        raise measure.DataError(f"{name}: {error}" if name else str(error)) from error
+    found, refused = of_each(names, compared, NOT_COMPARED, name)
     tails = simulated_tails([(c.fit, n, None) for n, c in found.items()], sweep)
     return Device(sweep, names, [*found.values()], refused, tails)
 
@@ -362,7 +357,7 @@ def predicted_device(
             raise measure.DataError(f"{curve}: {prediction} has no fit of this name; it has: {', '.join(fits)}")
         return calibrate.compare(sweep, series=curve, fitted=fitted)
 
-    found, refused = of_each(names, compared)
+    found, refused = of_each(names, compared, NOT_COMPARED)
     tails = simulated_tails([(c.fit, n, None) for n, c in found.items()] if seal is None else [], sweep)
     return Device(sweep, names, [*found.values()], refused, tails), seal
 

@@ -85,11 +85,12 @@ def fit_service(
         fits, more = of_each(found, lambda name: calibrate.fit_service(found[name], progress=parts[name]))
     refused.update(more)
     if out is not None:
-        _keep(out, fits)
-    for reason in refused.values():
-        warn(f"not fitted: {reason}")
-    for fit in fits.values():
-        print_findings(fit.findings)
+        from measure.formats.law_file import write_law
+
+        ((name, fit),) = fits.items()
+        about = {"name": name, "family": fit.best.name, "requests": fit.times.total, "kind": fit.times.kind}
+        write_law(fit.best.law, out, {**about, "ks": fit.best.ks})
+    print_findings(f for fit in fits.values() for f in fit.findings)
 
     def document() -> dict[str, Any]:
         parts = [service_document(name, fit) for name, fit in fits.items()]
@@ -130,16 +131,6 @@ def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
     if out is not None:
         lines.append(f"\nsaved in {out}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{out}")
     return "\n".join(lines)
-
-
-def _keep(path: Path, fits: Fits) -> None:
-    """Write the law of the only fit."""
-    from measure.formats.law_file import write_law
-
-    ((name, fit),) = fits.items()
-    best = fit.best
-    about = {"name": name, "family": best.name, "requests": fit.times.total, "kind": fit.times.kind, "ks": best.ks}
-    write_law(best.law, path, about)
 
 
 def _found(source: DataSource, series: str | None, requests: float | None) -> Found:

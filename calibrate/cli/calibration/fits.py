@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import calibrate
 import measure
-from calibrate.cli.console import labelled, warn
+from calibrate.cli.console import labelled
 from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import Objective
@@ -50,11 +50,9 @@ def calibrated(
         made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
         return calibrate.with_origin(made, sweep)
 
-    fits, refused = of_each(names, fitted)
+    fits, refused = of_each(names, fitted, refusal)
     print_findings(findings_of(sweep, names))
     print_findings([doubt for f in fits.values() for doubt in calibrate.doubts_about(f, sweep)])
-    for reason in refused.values():
-        warn(f"{refusal}: {reason}")
     return CalibratedCurves([*fits.values()], sweep, refused)
 
 

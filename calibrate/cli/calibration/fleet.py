@@ -11,6 +11,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
+from calibrate.cli.data import print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new, naming
 from calibrate.cli.options import Page, option
@@ -49,9 +50,11 @@ def fleet(
 
     from calibrate.fleet.drives import fleet as fitted
     from calibrate.fleet.odd import FALSE_ALARMS
+    from measure.directories import files_left_out
 
     with Bar("fitting") as bar:
         found = fitted(folders, workers=workers, progress=bar.share)
+    print_findings(files_left_out(found.left_out))
     if out is not None:
         _write(found, out)
     more = f"{out}: every drive" if out is not None else "--out fleet.csv: every drive;   --report fleet.html: a page"
@@ -61,6 +64,7 @@ def fleet(
             "drives": found.drives.to_dict("records"),
             "powers": [asdict(power) for power in found.powers],
             "broken": dict(found.broken),
+            "left_out": list(found.left_out),
             "false_alarms": FALSE_ALARMS,
         },
         page.write(lambda: _sections(found), "Fleet"),
@@ -78,12 +82,10 @@ def _write(found: Fleet, path: Path) -> None:
     from qsim.errors import MissingExtraError
     from qsim.installed import install_hint
 
-    content = BytesIO()
+    drives, content = plain_cells(found.drives), BytesIO()
+    write = drives.to_csv if path.suffix == ".csv" else drives.to_parquet
     try:
-        if path.suffix == ".csv":
-            plain_cells(found.drives).to_csv(content, index=False)
-        else:
-            plain_cells(found.drives).to_parquet(content, index=False)
+        write(content, index=False)
     except ImportError as error:
         raise MissingExtraError(
             f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"

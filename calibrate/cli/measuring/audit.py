@@ -64,18 +64,17 @@ def findings_text(name: str, findings: Sequence[measure.Finding], unchecked: Seq
 def _findings(source: DataSource, series: str | None) -> tuple[list[measure.Finding], list[str]]:
     """The findings, the worst first, and what could not be checked."""
     from measure.auditing.all_checks import not_checked
-    from measure.datasets import audit_dataset
-    from measure.findings import SEVERITIES
+    from measure.datasets import about, audit_dataset
+    from measure.findings import SEVERITIES, merged
 
-    if source.dataset is not None:
-        found = list(audit_dataset(known_dataset(source.dataset)))
-        sweep = source.load()
-        if series not in {f.series for f in found}:
-            known_series(sweep.series, series)
-    else:
-        sweep = source.load()
+    found = [] if source.dataset is None else audit_dataset(known_dataset(source.dataset))
+    if source.dataset is not None and (why := about(source.dataset).why_no_curve):
+        return found, [f"Little's law ({why})"]
+    sweep = source.load()
+    if series not in {f.series for f in found}:
         known_series(sweep.series, series)
-        found = [*sweep.findings, *measure.audit(sweep, series)]
+    if source.dataset is None:
+        found = merged([*sweep.findings, *measure.audit(sweep, series)])
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity)), not_checked(sweep)

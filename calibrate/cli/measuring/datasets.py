@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import measure
-from calibrate.cli.console import Result, table
-from calibrate.cli.data import known_dataset
+from calibrate.cli.console import Result, labelled, table
+from calibrate.cli.data import audit_text, known_dataset
+from measure.units import counted
 
 if TYPE_CHECKING:
     from measure.datasets import DatasetInfo
 
 
-HELP_DATASETS = """List the published tables that come with qsim, or say what one of them is.
+HELP_DATASETS = """List the published tables that come with qsim, or describe one of them.
 
 Each can be compared, fitted and audited without hardware: qsim compare --dataset NAME.
 
@@ -29,9 +30,7 @@ qsim datasets 003-ssd-read
 
 
 def datasets(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False, help="Say what this one is.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, help="Describe this one.")] = None,
 ) -> Result:
     """List the catalogue or describe one dataset."""
     from measure.datasets import about, dataset_names
@@ -45,21 +44,35 @@ def datasets(
             lambda: {"datasets": [_document(i) for i in infos]},
         )
     info = about(known_dataset(name, "NAME"))
-    document = _document(info)
+    return Result(lambda: _description(info), lambda: _document(info, in_full=True))
+
+
+def _description(info: DatasetInfo) -> str:
+    """What was measured, over what, how many points, by whom and with what, and what was wrong and corrected."""
+    curves, audit = f"none: {info.why_no_curve}", ""
     if info.curve:
+        sweep = measure.load_dataset(info.name)
+        curves = f"{counted(len(sweep), 'point')} of {counted(len(sweep.series), 'curve')}: {', '.join(sweep.series)}"
+        audit = audit_text([*sweep.findings, *measure.audit(sweep)], source=f"--dataset {info.name}")
+    facts = {
+        "DEVICE": ", ".join(filter(None, (info.device, info.host_cpu))),
+        "VARIED": info.varied,
+        "CURVES": curves,
+        "SOURCE": f"{info.source}, measured with {info.tool}",
+        "NOTE": info.anomaly,
+        "AUDIT": audit,
+        "MORE": info.instead or f"qsim compare --dataset {info.name}",
+    }
+    return "\n".join([f"{info.title} ({info.name})", *(labelled(name, text) for name, text in facts.items() if text)])
+
+
+def _document(info: DatasetInfo, *, in_full: bool = False) -> dict[str, Any]:
+    """What the catalogue holds; ``in_full`` the curves, by the names in the published table, and their points too."""
+    document = {k: v for k, v in asdict(info).items() if k not in ("columns", "units", "instead")}
+    if in_full and info.curve:
         sweep = measure.load_dataset(info.name, as_published=True)
         document |= {"series": list(sweep.series), "points": len(sweep)}
-    facts = [(key.replace("_", " "), _cell(value)) for key, value in document.items() if value]
-    more = f"\n\nqsim compare --dataset {info.name} --report report.html" if info.curve else ""
-    return Result(lambda: f"{table((), facts, left=2)}{more}", lambda: document)
-
-
-def _cell(value: Any) -> str:
-    return "; ".join(value) if isinstance(value, list) else str(value)
-
-
-def _document(info: DatasetInfo) -> dict[str, Any]:
-    return {k: v for k, v in asdict(info).items() if k not in ("columns", "units")}
+    return document
 
 
 def _load(info: DatasetInfo) -> str:

@@ -57,7 +57,7 @@ def measure_device(
     utilizations: parsing.Numbers | None = option("RHO,...", parsing.shares, "Open: the same as shares of the peak."),
     runtime_s: float = option("TIME", parsing.seconds, "Time per point.", "--runtime", default=5.0, shown="5s"),
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
-    seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
+    seed: int = option("N", parsing.whole, "Seed of the random times.", default=1, shown=True),
     output: PlanOrRun,
 ) -> Result:
     """Draw the device, plan, say what will be done, do it, print the points."""

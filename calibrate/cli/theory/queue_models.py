@@ -95,17 +95,17 @@ class FollowedOptions(OptionGroup):
     """The options of a queue that is followed by hand: one line, first come first served."""
 
     arrival_rate: Any = option(
-        "RATE|LAW", rate_or_law, "Arrivals per time, as 16 or 20k/s; or the law of the gaps, as erlang:50us:k=2 (G/G)."
+        "RATE|LAW", rate_or_law, "Arrivals per unit of time: 16, 20k/s; for G/G the law of the gaps: erlang:50us:k=2."
     )
     service_rate: Quantity | None = option(
-        "RATE", parsing.rate, "What one busy server finishes per time, as 20 or 12k/s."
+        "RATE", parsing.rate, "Customers that one busy server finishes per unit of time: 20, 12k/s."
     )
     service: Any = option(
         "TIME|LAW",
         time_or_law,
-        "Mean service time, as 0.05 or 80us; or its law, as lognormal:80us:scv=2, histogram:FILE, fitted:FILE (G).",
+        "Mean service time: 0.05, 80us; for M/G and G/G a law: lognormal:80us:scv=2, histogram:FILE, fitted:FILE.",
     )
-    servers: int | None = option("C", parsing.whole, "Identical servers.")
+    servers: int | None = option("C", parsing.whole, "Number of servers.")
 
     def of(self, model: str) -> QueueArguments:
         """The arguments of ``model``."""
@@ -238,5 +238,5 @@ def model_name(text: str) -> str:
 MODELS_HELP = "\n".join(f"{m.name:<5} {m.kendall:<8} {m.what}" for m in MODELS.values())
 
 ModelName: TypeAlias = Annotated[
-    str, typer.Argument(metavar="MODEL", parser=model_name, help="mm1, mmc, mmcn...: see the list above.")
+    str, typer.Argument(metavar="MODEL", parser=model_name, help="One of the models listed above.")
 ]

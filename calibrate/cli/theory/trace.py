@@ -15,7 +15,6 @@ from calibrate.cli.options import conflicts, flag, option, requires
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import value_text
 from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of
-from measure.units import parse_duration, parse_list
 
 if TYPE_CHECKING:
     from qsim._types import FloatArray
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
 
 FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
 
-HELP = f"""Follow customers through a queue: arrival, start, finish, wait, and how many each one finds.
+HELP = f"""Work through a queue customer by customer: one table row each, from arrival to finish.
 
-Times are drawn as qsim simulate draws them, or given with --gaps and --times. The averages below the table are its own,
-next to those of the long run. First come, first served, without a limit on places.
+The times are random, as in qsim simulate, unless you give your own with --gaps and --times. Below the table are its
+averages, the model's long-run values to compare them with, and Little's law. Customers are served in order of arrival,
+and any number can wait.
 
 \b
 Models: {", ".join(FOLLOWED)} (see qsim solve --help).
@@ -44,24 +44,15 @@ MOST_PRINTED, MOST_LISTED = 1000, 10_000
 _LARGEST_SUM = 2.0**53  # beyond it sums of last decimals are not exact
 
 
-@dataclass(frozen=True)
-class TypedTimes:
-    """Times as typed, in seconds where one of them carries a unit."""
-
-    values: tuple[float, ...]
-    has_unit: bool
-
-
 @parsing.parser
-def times_in_order(text: str) -> TypedTimes:
+def times_in_order(text: str) -> tuple[Quantity, ...]:
     """``2,1,4`` or ``20us,5us``, in order."""
-    parts = [p.strip() for p in text.split(",") if p.strip()]
-    if any(".." in p for p in parts):
+    if ".." in text:
         raise ValueError(f"{text!r} holds a range; write every time, like 2,1,4")
-    values = parse_list(text, "list of times", parse_duration)
-    if min(values) < 0:
-        raise ValueError(f"{min(values):g} is below zero; write times like 2,1,4")
-    return TypedTimes(tuple(values), any(p[-1:].isalpha() for p in parts))
+    times = tuple(parsing.time(part) for part in text.split(","))
+    if (least := min(t.value for t in times)) < 0:
+        raise ValueError(f"{least:g} is below zero; write times like 2,1,4")
+    return times
 
 
 @requires("--gaps", "--times", because="each customer has a gap and a service time")
@@ -70,11 +61,11 @@ def times_in_order(text: str) -> TypedTimes:
 def trace(
     model: ModelName,
     options: FollowedOptions,
-    customers: int | None = option("N", parsing.whole, "How many are followed.", shown="10"),
-    seed: int | None = option("N", parsing.whole, "Seed of what is drawn.", shown="1"),
-    gaps: TypedTimes | None = option("TIME,...", times_in_order, "Times between arrivals, instead of drawn ones."),
-    times: TypedTimes | None = option("TIME,...", times_in_order, "The service times, one for each of --gaps."),
-    events: bool = flag("--events", "Also print the list of events."),
+    customers: int | None = option("N", parsing.whole, "Number of customers.", shown="10"),
+    seed: int | None = option("N", parsing.whole, "Seed of the random times.", shown="1"),
+    gaps: Any = option("TIME,...", times_in_order, "Your own times between arrivals; with --times."),
+    times: Any = option("TIME,...", times_in_order, "Your own service times, one for each gap."),
+    events: bool = flag("--events", "Also list every arrival, start and finish."),
 ) -> Result:
     """Build the queue, draw or take the times, follow the customers, print the table."""
     given = options.of(model)
@@ -82,11 +73,11 @@ def trace(
         raise wrong_usage(f"{model} is not followed by hand; there are {', '.join(FOLLOWED)}")
     with_units = given.with_units
     if gaps is not None and times is not None:
-        with_units = gaps.has_unit or times.has_unit
+        with_units = any(t.has_unit for t in (*gaps, *times))
         given = _of_given_times(given, gaps, times)
     queue: Any = queue_of(given)
     count, seed = 10 if customers is None else customers, 1 if seed is None else seed
-    count = count if gaps is None else len(gaps.values)
+    count = count if gaps is None else len(gaps)
     if count > MOST_LISTED:
         raise wrong_usage(f"{count} customers are too many for a table; follow at most {MOST_LISTED}, or simulate")
 
@@ -97,8 +88,9 @@ def trace(
     seen = followed_queue(queue)
     if gaps is not None and times is not None:
         steady = None
-        scale = scale_of([*gaps.values, *times.values], with_units)
-        between, needed = scale.steps(gaps.values), scale.steps(times.values)
+        own_gaps, own_times = ([t.value for t in typed] for typed in (gaps, times))
+        scale = scale_of([*own_gaps, *own_times], with_units)
+        between, needed = scale.steps(own_gaps), scale.steps(own_times)
         origin, drawn = "given times", dict[str, Any](seed=None, rounded_to=None)
     else:
         steady = _steady(queue)
@@ -137,10 +129,10 @@ def trace(
     return Result(text, document)
 
 
-def _of_given_times(typed: QueueArguments, gaps: TypedTimes, times: TypedTimes) -> QueueArguments:
+def _of_given_times(typed: QueueArguments, gaps: Sequence[Quantity], times: Sequence[Quantity]) -> QueueArguments:
     """The queue of customers whose times are given, which needs no rates: only how many servers there are counts."""
-    if len(gaps.values) != len(times.values):
-        raise wrong_usage(f"--times lists {len(times.values)} customers and --gaps {len(gaps.values)}; list as many")
+    if len(gaps) != len(times):
+        raise wrong_usage(f"--times lists {len(times)} customers and --gaps {len(gaps)}; list as many")
     if typed.model not in ("mm1", "mmc"):
         raise wrong_usage(f"--gaps and --times go with mm1, or with mmc and --servers, not with {typed.model}")
     one = Quantity(1.0, False)

@@ -19,7 +19,7 @@ DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
 @pytest.fixture
 def rack(tmp_path: Path) -> Path:
-    """Thirty drives of R1 = 100 us and 100 k/s, of which d07 reaches half; a file that is no table."""
+    """Thirty drives of R1 = 100 us and 100 k/s, of which d07 reaches half; a file that is no table, and a README."""
     random, folder = np.random.default_rng(0), tmp_path / "rack"
     folder.mkdir()
     for i in range(30):
@@ -28,6 +28,7 @@ def rack(tmp_path: Path) -> Path:
         rows = [f"4 KiB read,{n:g},{x:.1f},{1e6 * n / x:.3f}" for n, x in zip(DEPTHS, rate, strict=True)]
         (folder / f"d{i:02d}.csv").write_text("\n".join(["series,depth,iops,latency_us", *rows]) + "\n")
     (folder / "broken.csv").write_text("series,depth,iops\n4 KiB read,1,oops\n")
+    (folder / "README.md").write_text("Rack 7\n")
     return folder
 
 
@@ -41,7 +42,15 @@ def test_the_answer_names_the_odd_drive_and_the_broken_file(qsim, rack):
     assert re.match(r"SEEN    a drive [\d.]+ % slower at any one load, or [\d.]+ % at all, would have been", lines[3])
     assert "d07.csv" in run.out
     assert "-50 % at " in run.out or "-49 % at " in run.out
-    assert "1 measurement left out, the first" in run.out
+    assert "1 measurement left out or incomplete, the first" in run.out
+    assert run.err.endswith("note: files-left-out: 1 file left out: README.md (no measurement).\n")
+
+
+def test_a_curve_that_cannot_be_fitted_loses_no_other(tmp_path):
+    (tmp_path / "d.csv").write_text("series,depth,iops,lat_us\na,1,1e4,100\na,1e9,1e4,100\nb,1,1e4,100\nb,8,7e4,114\n")
+    found = fleet([tmp_path])
+    assert found.drives["series"].tolist() == ["b"]
+    assert "1e+09" in found.broken[str(tmp_path / "d.csv")]
 
 
 def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_module):
@@ -66,7 +75,7 @@ def test_two_processes_give_the_same_table(rack):
     ("args", "code", "words"),
     [
         (["none"], 1, "none does not exist; check the name"),
-        (["."], 1, "the folders are empty"),
+        (["."], 1, "no measurement in the folders"),
         ([".", "--out", "f.txt"], 2, "name a file that ends in .csv or .parquet"),
     ],
 )

@@ -58,11 +58,6 @@ def test_the_events_are_listed_when_asked_for(qsim):
 @pytest.mark.parametrize("model", FOLLOWED)
 def test_every_model_it_names_is_followed(qsim, model):
     options = {"arrival-rate": "0.4", "service": "1", "servers": "2"}
-    words = [
-        w
-        for need in MODELS[model].needs
-        for name in need.split("|")
-        if name in options
-        for w in (f"--{name}", options[name])
-    ]
+    needed = "|".join(MODELS[model].needs).split("|")
+    words = [word for name, value in options.items() if name in needed for word in (f"--{name}", value)]
     assert len(qsim("trace", model, *words, "--json").json["customers"]) == 10

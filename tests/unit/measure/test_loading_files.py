@@ -158,6 +158,7 @@ def test_a_notebook_a_script_a_readme_and_pictures_beside_the_data_are_left_out_
         ({"mlc.txt": MLC}, {"cut.txt": MLC[:-20]}, "cut.txt: the loaded-latency table ends before its first row"),
         ({"mlc.txt": MLC}, {"cut.txt": MLC[:50]}, "cut.txt: MLC's output, but without a loaded-latency table"),
         ({"a.csv": TABLE}, {"b.csv": TABLE + "16,fast,1\n"}, "b.csv: 'fast' in line 4"),
+        ({"a.csv": TABLE}, {"k6.json": '{"metrics": {"http_reqs": {"rate": 8'}, "k6.json is JSON that was cut off"),
     ],
 )
 def test_one_damaged_file_is_named_and_loses_no_other(

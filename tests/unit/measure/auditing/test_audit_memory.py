@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from measure.auditing.memory import cache_sized, check_buffer_sizes, check_memory
+from measure.auditing.memory import check_buffer_sizes, check_memory, refuse_cache
+from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import LoadKind
 from measure.sweep import Provenance, Sweep
@@ -80,12 +81,9 @@ def test_a_buffer_as_large_as_a_cache_fits_it() -> None:
     assert "fits the L3 cache" in one(with_buffer({"m": 2**20 + 1}), "fits-a-cache").hypothesis
     for size in (2**25 + 1, 0, None, {"other": 4096}, "4096"):
         assert absent(with_buffer(size), "fits-a-cache")
-    error = cache_sized(with_buffer(2**20))
-    assert error is not None
-    assert (error.severity, error.series) == ("error", "m")
-    assert cache_sized(memory([4.4e-8] * 2)) is None
-    disk = memory([6e-8] * 2, kind="queue_depth", load=[1, 2], details={"buffer_bytes": 1, "caches": {"L2": 2**20}})
-    assert cache_sized(disk) is None
+    with pytest.raises(DataError, match=r"m: a buffer of .* fits the L2 cache"):
+        refuse_cache(with_buffer(2**20))
+    refuse_cache(memory([4.4e-8] * 2))  # a warning is no refusal
 
 
 @pytest.mark.parametrize(
