@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.fitting.fit import NOTHING_USED, TOLERANCE, Fit
+from calibrate.fitting.fit import NOTHING_USED, Fit
 from calibrate.fitting.knee import SHEET
 from calibrate.inference.parameters import LEVEL
 from calibrate.models.calibration import estimates
 from calibrate.models.closed import PNorm
-from calibrate.models.curves import Peak
+from calibrate.models.curves import TOLERANCE
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
 
@@ -43,7 +43,7 @@ def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVE
     model, one = PNorm(), np.ones(1)
     rate, time, off = one / idle_latency, one * idle_latency, one * TOLERANCE
     sheet = Points("data sheet", "queue_depth", "requests", one, rate, time, one, off, off, source="data sheet")
-    made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, TOLERANCE)), level, [BEFORE])
+    made = Fit.of(model, sheet, model.weights(sheet, peak_iops), level, [BEFORE])
     from_sheet = f"from the data sheet, assumed right to {100 * TOLERANCE:g} %"
     parameters = {
         name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")

@@ -13,7 +13,7 @@ from calibrate.fitting.knee import CurvePaths, Knee, knee_of, ninety_of, paths
 from calibrate.fitting.predicted_curve import Prediction, predict
 from calibrate.inference.parameters import LEVEL, Array, Estimate, how_sure
 from calibrate.models.calibration import TABLE, USED, Calibration, estimates, model_for, model_named
-from calibrate.models.curves import CurveModel, Peak
+from calibrate.models.curves import TOLERANCE, CurveModel
 from calibrate.points import Points, points_of
 from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import check_submission
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from calibrate.fitting.in_simpy import DeviceInSimPy
     from calibrate.fitting.station import DeviceStation
     from qsim import Network
-
-TOLERANCE = 0.1
-"""The error of a data sheet's figures, as a relative standard deviation."""
 
 LAW_BINS = 64
 
@@ -289,11 +286,11 @@ def needed(points: Points) -> int:
     return points.load_type.least_points
 
 
-def _known_peak(points: Points, peak_per_s: float | None) -> Peak | None:
+def _known_peak(points: Points, peak_per_s: float | None) -> float | None:
     """The peak known from another source; ValueError or DataError where it cannot be that of these points."""
     memory = points.load_type.is_memory
     if peak_per_s is None:
-        return Peak(points.known_peak_per_s, TOLERANCE) if points.known_peak_per_s is not None else None
+        return points.known_peak_per_s
     if not (np.isfinite(peak_per_s) and peak_per_s > 0):
         raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
     if points.load_type.is_open:
@@ -308,16 +305,16 @@ def _known_peak(points: Points, peak_per_s: float | None) -> Peak | None:
             f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
             f"{' and the traffic' if memory else ', block size and direction'}"
         )
-    return Peak(peak_per_s / each, TOLERANCE)
+    return peak_per_s / each
 
 
-def _assumed(points: Points, peak: Peak | None) -> Iterator[str]:
+def _assumed(points: Points, peak: float | None) -> Iterator[str]:
     """Notes on what is assumed with a single point, or a given peak."""
     if peak is not None and points.load_type.is_memory:
-        whose = "is the tool's own" if peak.per_s == points.known_peak_per_s else "is given"
-        yield f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}"
+        whose = "is the tool's own" if peak == points.known_peak_per_s else "is given"
+        yield f"the peak of {format_bandwidth(peak * CACHE_LINE_BYTES)} {whose}"
     elif peak is not None:
-        yield f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %"
+        yield f"the peak of {format_rate(peak)} is given, taken as right to {100 * TOLERANCE:g} %"
     if len(points) == 1 and points.load_type.is_closed:
         rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
         deep = "a second, deep point" if points.load[0] <= 4 else points.load_type.at(1)

@@ -25,7 +25,7 @@ from calibrate.inference.parameters import (
 )
 from calibrate.inference.weights import SPREAD, Predictive, Weights, normal_nodes, predictive, quantiles
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
-from calibrate.models.curves import TIMES, CurveModel, Peak
+from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import Points
 from measure.errors import DataError
 from measure.loads import Load, LoadKind, load_of
@@ -178,7 +178,7 @@ class Calibration:
         table: Weights,
         level: float,
         notes: Sequence[str] = (),
-        peak: Peak | None = None,
+        peak: float | None = None,
     ) -> Self:
         """The fit of a model to points, from their table of weights."""
         noise = points.noise()
@@ -196,7 +196,7 @@ class Calibration:
             source=points.source,
             points=points,
             between_runs=points.between_runs,
-            known_peak_per_s=None if peak is None else peak.per_s,
+            known_peak_per_s=peak,
             **used,
         )
 

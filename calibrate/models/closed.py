@@ -18,7 +18,7 @@ import numpy as np
 from calibrate.inference.nodes import EVERYWHERE, Scale, Stratum, table_of
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import CurveModel, KneePoint, Peak
+from calibrate.models.curves import TOLERANCE, CurveModel, KneePoint
 from calibrate.points import Points
 
 SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75
@@ -140,12 +140,12 @@ class ClosedModel(CurveModel):
         """The parameters with priors from all known facts about ``points``."""
         return self.parameters(points.load, points.throughput_per_s, points.response_time_s)
 
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+    def weights(self, points: Points, peak: float | None = None) -> Weights:
         first, *others = self.parameters_of(points)
         scale = Scale(self.scale)
         if peak is not None and first.name == "N*":
-            scale = Scale(self.scale, float(np.log(peak.per_s)), peak.tolerance)
-            known = max(float((points.load / points.throughput_per_s).min() * peak.per_s), 1.0)
+            scale = Scale(self.scale, float(np.log(peak)), TOLERANCE)
+            known = max(float((points.load / points.throughput_per_s).min() * peak), 1.0)
             first = replace(first, prior_median=known)
         return table_of(
             (first, *others),

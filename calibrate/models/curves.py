@@ -16,16 +16,11 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Pa
 from calibrate.inference.weights import Weights
 from calibrate.points import Points
 
+TOLERANCE = 0.1
+"""Relative standard deviation of a peak (or a data sheet's figure) from what a device reaches."""
+
 TIMES = " times "
 """Separates the name of a model from the number of copies, as in ``p-norm times 2``."""
-
-
-@dataclass(frozen=True)
-class Peak:
-    """A peak throughput from another source: requests (or cache lines) a second, and its relative error."""
-
-    per_s: float
-    tolerance: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,7 @@ class CurveModel(ABC):
         return self.knee(values).load
 
     @abstractmethod
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+    def weights(self, points: Points, peak: float | None = None) -> Weights:
         """The table of weights given ``points``, and a ``peak`` from another source where known."""
 
 

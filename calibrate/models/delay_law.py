@@ -28,7 +28,7 @@ import numpy as np
 from calibrate.inference.linearised import linearised
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import KneePoint, MemoryModel, Peak
+from calibrate.models.curves import KneePoint, MemoryModel
 from calibrate.points import Points
 
 MISSES = MisfitProcess(length=1.0, own=0.2, pivot=20.0)
@@ -103,12 +103,12 @@ class DelayLaw(MemoryModel):
             Parameter("q", "", 0.5, 12.0, overlap, overlap_sd),
         )
 
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+    def weights(self, points: Points, peak: float | None = None) -> Weights:
         """The table of weights given ``points``; ``peak`` is a bandwidth test's result, in lines/s."""
         loads, x, r = points.load, points.throughput_per_s, points.response_time_s
         used = np.column_stack([np.tile(loads, 2), np.repeat([THROUGHPUT, RESPONSE], len(loads))])
         return linearised(
-            self.parameters(loads, x, r, 0.0 if peak is None else peak.per_s),
+            self.parameters(loads, x, r, peak or 0.0),
             lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
             Observed(used, np.log(np.concatenate([x, r])), np.concatenate(points.noise())),
             BothAxes(self.process.length, self.process.own, self.process.pivot),

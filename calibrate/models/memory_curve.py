@@ -19,7 +19,7 @@ import numpy as np
 from calibrate.inference.linearised import linearised
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import KneePoint, MemoryModel, Peak
+from calibrate.models.curves import KneePoint, MemoryModel
 from calibrate.points import Points
 from measure.units import CACHE_LINE_BYTES
 
@@ -87,10 +87,10 @@ class MemoryCurve(MemoryModel):
             Parameter("B", "B/s", highest * 1.0005, peak * 1.2, peak, known.headroom[1]),
         )
 
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+    def weights(self, points: Points, peak: float | None = None) -> Weights:
         """The table of weights given ``points``; ``peak`` is a bandwidth test's result, in lines/s."""
         loads, response = points.load, points.response_time_s
-        known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
+        known = (peak or 0.0) * CACHE_LINE_BYTES
         return linearised(
             self.parameters(loads, loads, response, known),
             lambda values: np.log(self.curve(values, loads)[1]),

@@ -36,7 +36,7 @@ import numpy as np
 from calibrate.inference.nodes import EVERYWHERE, table_of
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import CurveModel, KneePoint, Peak
+from calibrate.models.curves import CurveModel, KneePoint
 from calibrate.points import Points
 
 NEARLY_ONE = 1 - 1e-6
@@ -90,7 +90,7 @@ class OpenModel(CurveModel):
         }
         return tuple(made[name] for name in self._free if name in made)
 
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+    def weights(self, points: Points, peak: float | None = None) -> Weights:
         most = float(points.throughput_per_s.max())
 
         def as_peak(values: Array) -> Array:  # Xmax is above the highest rate, by a headroom

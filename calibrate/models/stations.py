@@ -16,7 +16,7 @@ import numpy as np
 from calibrate.inference.parameters import Array, Estimate, MisfitProcess, Parameter, reaching
 from calibrate.inference.weights import Weights
 from calibrate.models.closed import ClosedModel
-from calibrate.models.curves import TIMES, CurveModel, Peak
+from calibrate.models.curves import TIMES, CurveModel
 from calibrate.models.structure import BEYOND, KINDS, StructurePosterior, busy_servers, laws, structure_posterior
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
@@ -38,7 +38,7 @@ class ServersAndDelay(ClosedModel):
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         return ()
 
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+    def weights(self, points: Points, peak: float | None = None) -> Weights:
         found = structure_posterior(few_points(points), self.servers)
         delay = np.maximum(found.ratio * found.service_s, LEAST_DELAY)
         values = np.column_stack([found.servers, found.service_s, delay, found.own_queues, found.scv])
