@@ -158,11 +158,6 @@ class Load:
         """Whether the load was observed, not set."""
         return self.unit == OUTSTANDING
 
-    @property
-    def things(self) -> str:
-        """The plural of what a closed load counts: "outstanding requests" or "clients"."""
-        return self.name.removesuffix(" N")
-
     def at(self, *values: float) -> str:
         """Values as a place of the curve.
 

@@ -29,8 +29,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from measure.errors import DataError, StoreError, ToolMissingError
 from measure.findings import Finding
 from measure.formats.mlc import W_FLAGS, mlc_sweep
@@ -38,7 +36,7 @@ from measure.machine.host import host_facts
 from measure.machine.process import WITHOUT_MLC, Finished, find_tool, run_tool
 from measure.store.directory import StoredPoint, SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, printed, read_kept
-from measure.sweep import Provenance, Sweep, describe_series
+from measure.sweep import Provenance, Sweep, describe_series, join
 from measure.units import Mix, counted, format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 
@@ -243,21 +241,19 @@ def read_mlc(store: SweepStore) -> Sweep:
     """
     kept = read_kept(store, lambda text, _: text)
     kept.check_any()
-    parts = [_curve(p, text) for p, text in zip(kept.finished, kept.values, strict=True)]
-    buffers = {s: b for part in parts for s, b in part.provenance.details.get("buffer_bytes", {}).items()}
-    known = kept.provenance
-    return Sweep(
-        pd.concat([part.points for part in parts], ignore_index=True),
-        "injected_delay",
-        "cycles",
-        replace(
+    parts = [("", _curve(p, text)) for p, text in zip(kept.finished, kept.values, strict=True)]
+    sweep = join(parts, store.directory.name)
+    known, buffers = kept.provenance, sweep.provenance.details.get("buffer_bytes")
+    return replace(
+        sweep,
+        provenance=replace(
             known,
-            tool_version=", ".join(dict.fromkeys(v for part in parts if (v := part.provenance.tool_version))),
+            tool_version=sweep.provenance.tool_version,
             details={**known.details, **({"buffer_bytes": buffers} if buffers else {})},
         ),
-        (*kept.findings, *_prefetchers(kept.values), *(f for part in parts for f in part.findings)),
-        tuple(p.raw for p in kept.finished if p.raw is not None),
-        store.directory.name,
+        findings=(*kept.findings, *_prefetchers(kept.values), *sweep.findings),
+        raw=kept.raw,
+        name=store.directory.name,
     )
 
 

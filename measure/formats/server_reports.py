@@ -44,7 +44,6 @@ class ServerRun:
     sd_s: float = math.nan
     requests: float | None = None
     failed: float = 0.0
-    seconds: float | None = None
     series: str = ""
     notes: tuple[str, ...] = ()
     """Remarks on the run, in sentences without a full stop."""
@@ -337,17 +336,7 @@ def locust(text: str, name: str) -> list[ServerRun]:
             rate, mean = count / seconds, time_ms / count / 1e3
             load, notes = circulating(float(users), rate * mean)
             runs.append(
-                ServerRun(
-                    "locust",
-                    rate,
-                    mean,
-                    clients=load,
-                    unit="users",
-                    requests=count,
-                    failed=failed,
-                    seconds=seconds,
-                    notes=notes,
-                )
+                ServerRun("locust", rate, mean, clients=load, unit="users", requests=count, failed=failed, notes=notes)
             )
     if not runs:
         raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")

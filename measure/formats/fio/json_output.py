@@ -121,16 +121,6 @@ def _record(
     if asked > 1 and len(clones) == 1 and outstanding > 1.2 * whole(options.get("iodepth", "1"), 1):
         # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it.
         options = {**options, "group_reporting": "1"}
-    if asked > 1 and len(clones) != asked and not (len(clones) == 1 and is_set(options, "group_reporting")):
-        findings.append(
-            Finding(
-                "clones-missing",
-                "warning",
-                f"{name}: job {job!r} asked for {asked} clones, {len(clones)} are reported",
-                "clones that failed to start",
-                "read fio's messages",
-            )
-        )
     if any(is_set(options, key) for key in ("rate", "rate_iops", "thinktime")):
         findings.append(
             Finding(
@@ -221,7 +211,6 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
             "its units cannot be trusted; give the original"
         )
     percentiles: dict[float, float] = {}
-    percentiles_kind = ""
     histogram: Histogram | None = None
     mean, sd, kind = math.nan, math.nan, ""
     for base in ("lat", "clat"):
@@ -233,12 +222,11 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
                 mean, sd, kind = number_in(stats, "mean") * unit, number_in(stats, "stddev") * unit, base
             if not percentiles and (listed := section_of(stats, "percentile")):
                 percentiles = {positive(p): positive(v) * unit for p, v in listed.items() if positive(p) > 0}
-                percentiles_kind = base
             if histogram is None and (listed := section_of(stats, "bins")):
                 _refuse_damaged(listed, name, job)
                 bins = {positive(middle): int(n) for middle, v in listed.items() if (n := positive(v)) > 0}
                 histogram = counted_latencies(bins, unit, base) if bins else None
-    return Moments(mean, sd, kind, percentiles, percentiles_kind, histogram)
+    return Moments(mean, sd, kind, percentiles, histogram)
 
 
 def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:

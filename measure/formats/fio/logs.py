@@ -297,7 +297,7 @@ def record_of_logs(name: LogName, files: Sequence[Path]) -> FioRecord:
 
 def _flow(log: LogSummary, kind: str) -> Flow:
     percentiles = {p: log.histogram.quantile(p / 100) for p in _PERCENTILES}
-    latency = Moments(log.mean_s, log.sd_s, kind, percentiles, kind, replace(log.histogram, kind=kind))
+    latency = Moments(log.mean_s, log.sd_s, kind, percentiles, replace(log.histogram, kind=kind))
     rate = log.requests / log.runtime_s
     return Flow(rate, log.bandwidth_bytes_per_s, log.requests, log.reads, log.runtime_s, latency)
 

@@ -31,7 +31,7 @@ _LATENCY = re.compile(
     r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
     r"avg= {0,9}(?P<mean>[\d.]{1,30}) ?, stdev= {0,9}(?P<sd>[\d.]{1,30})"
 )
-_PERCENTILES = re.compile(r"^ {1,6}(?P<kind>c?lat) percentiles \((?P<unit>[mnu]sec)\):")
+_PERCENTILES = re.compile(r"^ {1,6}c?lat percentiles \((?P<unit>[mnu]sec)\):")
 _PERCENTILE = re.compile(r"(\d{1,3}\.\d{1,9})th=\[ {0,20}(\d{1,18})\]")
 _DEPTHS = re.compile(r"^ {1,4}IO depths {1,6}: (?P<list>.{1,200})$")
 _ISSUED = re.compile(r"^ {1,8}issued rwts?: total=(\d{1,18}),(\d{1,18}),")
@@ -59,7 +59,6 @@ class _Printed:
     runtime_s: float
     moments: dict[str, tuple[float, float]] = field(default_factory=dict)
     percentiles: dict[float, float] = field(default_factory=dict)
-    percentiles_kind: str = ""
     percentiles_unit_s: float = 0.0
 
     def flow(self, issued: float) -> Flow:
@@ -73,7 +72,7 @@ class _Printed:
         mean, sd = self.moments.get(kind, (math.nan, math.nan))
         requests = float(round(rate * self.runtime_s))
         reads = {"read": requests, "write": 0.0}.get(self.way, math.nan)
-        latency = Moments(mean, sd, kind, self.percentiles, self.percentiles_kind)
+        latency = Moments(mean, sd, kind, self.percentiles)
         return Flow(rate, self.bandwidth, requests, reads, self.runtime_s, latency)
 
 
@@ -163,8 +162,8 @@ def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | No
         if mean > 0:
             printed.moments.setdefault(match["kind"], (mean, sd))
     elif printed is not None and (match := _PERCENTILES.match(line)):
-        printed.percentiles_kind, printed.percentiles_unit_s = match["kind"], _SECONDS[match["unit"]]
-    elif printed is not None and printed.percentiles_kind and line.lstrip().startswith("|"):
+        printed.percentiles_unit_s = _SECONDS[match["unit"]]
+    elif printed is not None and printed.percentiles_unit_s and line.lstrip().startswith("|"):
         found = {positive(p): positive(v) * printed.percentiles_unit_s for p, v in _PERCENTILE.findall(line)}
         printed.percentiles |= {p: v for p, v in found.items() if v > 0}
     elif match := _DEPTHS.match(line):

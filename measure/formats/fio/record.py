@@ -42,7 +42,6 @@ class Moments:
     sd_s: float
     kind: str
     percentiles_s: Mapping[float, float] = field(default_factory=dict)
-    percentiles_kind: str = ""
     histogram: Histogram | None = None
 
     def percentile_s(self, percent: float) -> float:
@@ -224,8 +223,7 @@ def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:
         return Moments(mean, sd, kind)
     whole_histogram = summed(histograms)
     percentiles = {p: whole_histogram.quantile(p / 100) for p in (50.0, 95.0, 99.0, 99.9)}
-    kinds = {m.percentiles_kind for _, m in parts}
-    return Moments(mean, sd, kind, percentiles, kinds.pop() if len(kinds) == 1 else "", whole_histogram)
+    return Moments(mean, sd, kind, percentiles, whole_histogram)
 
 
 def is_set(options: Mapping[str, str], key: str) -> bool:

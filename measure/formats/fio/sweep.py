@@ -281,8 +281,6 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
                 "engine": _engine(record) or None,
                 "requests": record.requests,
                 "runtime_s": record.runtime_s,
-                "latency_of": latency.kind,
-                "percentiles_of": latency.percentiles_kind or None,
                 "unchecked": _unchecked(record),
                 **_directions(record),
                 **host_columns(record),
