@@ -53,7 +53,7 @@ class _Device:
     def __init__(self) -> None:
         self.settings: dict[str, str] = {}
         self.lock = threading.Lock()
-        self.server: Server | None = None
+        self.server: Server  # made by ready()
         self.disk = bytearray()
         self.early_s = 0.0
 
@@ -68,7 +68,6 @@ class _Device:
         self.early_s = float(self.settings.get("early", "0"))
 
     def serve(self) -> None:
-        assert self.server is not None  # noqa: S101  (config_complete made it; this tells the type checker)
         with self.lock:
             departs = self.server.admit(time.monotonic())
         time.sleep(max(0.0, departs - self.early_s - time.monotonic()))

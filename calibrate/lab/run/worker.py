@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
@@ -91,14 +91,15 @@ def _known(writer: EventWriter) -> Sweep:
 
     order = writer.order
     truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
-    sweep = None
-    for loads in (first_loads(order), order.loads):
-        depths = tuple(int(n) for n in loads)
-        ordered = DeviceSweep(truth, depths, runtime_s=POINT_S, ramp_s=RAMP_S)
+
+    def measured(loads: Sequence[float]) -> Sweep:
+        ordered = DeviceSweep(truth, tuple(int(n) for n in loads), runtime_s=POINT_S, ramp_s=RAMP_S)
         sweep = ordered.run(writer.sweep_directory, writer.progress)
         writer.add(sweep)
-    assert sweep is not None  # noqa: S101 - the loop has two rounds
-    return sweep
+        return sweep
+
+    measured(first_loads(order))
+    return measured(order.loads)
 
 
 def _memory(writer: EventWriter) -> Sweep:
