@@ -7,7 +7,7 @@ so that fio sees the queue's response times without the socket's.
 In this process the device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the
 N requests that circulate: each sends its next one when its last is answered. The threads sleep until the device
 answers, so that c servers need no processors. A machine ends a sleep late, and a busy one sometimes much later, so the
-device answers early (:class:`LatenessCompensator`): the mean response time is that of the queue.
+device answers early (:func:`closed_loop`): the mean response time is that of the queue.
 
 A point of half a second has some hundred requests, whose mean time would differ from the law's by several percent. So
 the times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the whole law.
@@ -69,22 +69,6 @@ class DevicePoint:
         return f"depth {self.depth}"
 
 
-class LatenessCompensator:
-    """How early the device answers: ``early_s`` at first, then more by a ``share`` of how late each answer came.
-
-    The lateness of one answer is subtracted from the next ones, so late wakeups hardly lengthen the mean. The share is
-    small where many requests wait at once, since these all wake before it can act. Without one, ``early_s`` stays.
-    """
-
-    def __init__(self, early_s: float = 0.0, share: float = 0.0) -> None:
-        self.early_s = early_s
-        self._share = share
-
-    def answered(self, late_s: float) -> None:
-        """Record how late an answer came, seconds; negative: early."""
-        self.early_s += self._share * late_s
-
-
 def run_in_python(
     truth: Truth,
     depths: Sequence[int],
@@ -138,8 +122,7 @@ def answers(truth: Truth, point: DevicePoint, seconds: float) -> NDArray[np.floa
         truth.servers,
         array("H", routes.tobytes()) if len(routes) else None,
     )
-    compensator = LatenessCompensator(truth.early_s, SHARE / point.depth)
-    return closed_loop(server, point.depth, seconds, compensator, truth.delay_s)
+    return closed_loop(server, point.depth, seconds, truth.early_s, SHARE / point.depth, truth.delay_s)
 
 
 def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -157,26 +140,31 @@ def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 
 
 def closed_loop(
-    server: Server, threads: int, seconds: float, compensator: LatenessCompensator, delay_s: float = 0.0
+    server: Server, threads: int, seconds: float, early_s: float = 0.0, share: float = 0.0, delay_s: float = 0.0
 ) -> NDArray[np.float64]:
     """Completion times of requests, seconds from the start, and their response times: (n, 2), unordered.
 
     Each of the ``threads`` sends its next request when its last was answered, for ``seconds``; each answer
     comes ``delay_s`` after the departure.
+
+    A thread wakes ``early_s`` before its answer is due at first, and then earlier by a ``share`` of how late each
+    answer came, so late wakings lengthen the mean by next to nothing. The share is small where many requests wait at
+    once, since these all wake before it can act.
     """
     lock, rows = threading.Lock(), [list[tuple[float, float]]() for _ in range(threads)]
     begin = time.perf_counter()
 
     def send(own: list[tuple[float, float]]) -> None:
+        nonlocal early_s
         answered = time.perf_counter()
         while answered - begin < seconds:
             with lock:
                 sent = time.perf_counter()
                 due = server.admit(sent) + delay_s
-            time.sleep(max(0.0, due - compensator.early_s - time.perf_counter()))
+            time.sleep(max(0.0, due - early_s - time.perf_counter()))
             answered = time.perf_counter()
             with lock:
-                compensator.answered(answered - due)
+                early_s += share * (answered - due)
             own.append((answered - begin, answered - sent))
 
     started = [threading.Thread(target=send, args=(own,), name="request", daemon=True) for own in rows]

@@ -132,23 +132,7 @@ HUGE_PAGE_BYTES = 2 * 2**20
 Words = NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
-class MemoryPages:
-    """A private anonymous mapping: ``words`` views it, beginning on a huge-page boundary."""
-
-    words: Words
-
-    def first(self, size_bytes: int) -> MemoryPages:
-        """The first ``size_bytes`` (a multiple of 8) of the same memory."""
-        return MemoryPages(self.words[: size_bytes // 8])
-
-    @property
-    def huge_share(self) -> float | None:
-        """The share of the touched memory that is on huge pages; None where unknown."""
-        return huge_page_share(self.words.ctypes.data)
-
-
-def allocate(size_bytes: int) -> MemoryPages:
+def allocate(size_bytes: int) -> Words:
     """``size_bytes`` of untouched memory (a multiple of 8): pages are placed near the thread that writes first.
 
     Raises ValueError with the remedy where the system does not give that much address space.
@@ -165,7 +149,7 @@ def allocate(size_bytes: int) -> MemoryPages:
             mapping.madvise(mmap.MADV_HUGEPAGE)
     words = np.frombuffer(mapping, dtype=np.uint64)
     skip = -words.ctypes.data % HUGE_PAGE_BYTES // 8
-    return MemoryPages(words[skip : skip + size_bytes // 8])
+    return words[skip : skip + size_bytes // 8]
 
 
 def huge_page_share(address: int, smaps: Path = Path("/proc/self/smaps")) -> float | None:

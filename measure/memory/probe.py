@@ -46,7 +46,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.machine.host import allowed_cpus, host_facts
 from measure.machine.process import now
-from measure.memory.placement import MemoryPages, allocate
+from measure.memory.placement import Words, allocate, huge_page_share
 from measure.memory.plan import BUFFERS, DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_buffers, plan_memory
 from measure.memory.record import ProbeRecord, Trial, parse_record
 from measure.memory.threads import (
@@ -62,7 +62,6 @@ from measure.memory.traffic import Traffic
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Run, Tick, measure, measured_here, read_kept
 from measure.sweep import Provenance, Sweep
-from measure.sweep import Provenance as SweepProvenance
 from measure.units import counted, format_bandwidth, format_bytes, format_duration
 from qsim.installed import version
 
@@ -81,7 +80,7 @@ def read_memory_store(store: SweepStore) -> Sweep:
     kept = read_kept(store, lambda text, point: parse_record(text, str(point.raw)))
     records = {p.raw: r for p, r in zip(kept.finished, kept.values, strict=True) if p.raw is not None}
     found = list(records.values())
-    provenance = SweepProvenance.from_dict(store.manifest.get("provenance", {}))
+    provenance = Provenance.from_dict(store.manifest.get("provenance", {}))
     details = {**provenance.details, **summary_facts(found)}
     over_buffers = store.manifest.get("settings", {}).get("mode") == BUFFERS
     rows = _buffer_rows(records) if over_buffers else _loaded_rows(records)
@@ -258,14 +257,14 @@ class Bench:
         compile_kernels()
         chaser, loaders = plan.placement.chaser, plan.placement.loaders
 
-        def touched() -> MemoryPages:
-            pages = allocate(plan.largest_bytes)
-            pages.words[:] = 0
-            return pages
+        def touched() -> Words:
+            words = allocate(plan.largest_bytes)
+            words[:] = 0
+            return words
 
         self.plan = plan
         self.cpus = (chaser, *loaders)  # of the streams: one takes the chaser's CPU where nothing is chased
-        self.ring, *self.pages = on_cpus((cpu, touched) for cpu in (chaser, *self.cpus))
+        self.ring, *self.buffers = on_cpus((cpu, touched) for cpu in (chaser, *self.cpus))
         self.spin_ns = spin_ns_per_iteration(loaders[0] if loaders else chaser)
         self._chasers: dict[int, Chaser] = {}
         self._loaders: dict[int, list[Loader]] = {}
@@ -281,6 +280,7 @@ class Bench:
             loaders = self._streams(size)[first : first + point.loaders]
             for loader in loaders:
                 loader.traffic = traffic
+        buffers = [x.words for x in loaders] if chaser is None else [chaser.words, *(x.words for x in loaders)]
         times = (plan.warm_up_s(point), plan.seconds_per_repeat)
         trials = tuple(trial(chaser, loaders, point.delay, *times) for _ in range(plan.repeats))
         return ProbeRecord(
@@ -294,28 +294,26 @@ class Bench:
             buffer_bytes=size,
             chaser_cpu=chaser.cpu if chaser else None,
             loader_cpus=tuple(x.cpu for x in loaders),
-            huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
+            huge_page_shares=tuple(huge_page_share(words.ctypes.data) for words in buffers),
             trials=trials,
         )
 
     def _chaser(self, size: int) -> Chaser:
         if size not in self._chasers:
-            cpu, hops, pages = self.cpus[0], self.plan.chunk_hops, self.ring.first(size)
-            self._chasers = {size: on_cpu(cpu, lambda: Chaser(cpu, size, self.plan.seed, hops, pages))}
+            cpu, words, plan = self.cpus[0], self.ring[: size // 8], self.plan
+            self._chasers = {size: on_cpu(cpu, lambda: Chaser(cpu, words, plan.seed, plan.chunk_hops))}
         return self._chasers[size]
 
     def _streams(self, size: int) -> list[Loader]:
         if size not in self._loaders:
-            self._loaders = {size: make_loaders(self.cpus, size, self.plan.traffics[0], self.pages)}
+            buffers = [words[: size // 8] for words in self.buffers]
+            self._loaders = {size: make_loaders(self.cpus, buffers, self.plan.traffics[0])}
         return self._loaders[size]
 
 
-def make_loaders(
-    cpus: Sequence[int | None], size_bytes: int, traffic: Traffic, pages: Sequence[MemoryPages]
-) -> list[Loader]:
-    """A loader on each CPU, in the first part of its pages; they are filled in parallel."""
-    threads = zip(cpus, pages, strict=True)
-    return on_cpus((cpu, partial(Loader, cpu, size_bytes, traffic, own.first(size_bytes))) for cpu, own in threads)
+def make_loaders(cpus: Sequence[int | None], buffers: Sequence[Words], traffic: Traffic) -> list[Loader]:
+    """A loader on each CPU, with its buffer; they are filled in parallel."""
+    return on_cpus((cpu, partial(Loader, cpu, words, traffic)) for cpu, words in zip(cpus, buffers, strict=True))
 
 
 def trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_s: float, seconds: float) -> Trial:

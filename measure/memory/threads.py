@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from measure.errors import ToolFailedError
 from measure.memory import kernels as probe_kernels
 from measure.memory.kernels import CONTROL_STRIDE, MEASURE, STOP, WARM_UP, WORDS_PER_LINE
-from measure.memory.placement import MemoryPages, Words, allocate, pin
+from measure.memory.placement import Words, pin
 from measure.memory.traffic import BURST_LINES, Traffic
-from measure.units import CACHE_LINE_BYTES
 
 T = TypeVar("T")
 Control = NDArray[np.int64]
@@ -55,31 +54,23 @@ class LoaderCount:
 
 
 class Chaser:
-    """A thread's walk through a random ring of cache lines. Building it touches all of its memory.
+    """A thread's walk through a random ring of the cache lines of ``words``, all of which it touches.
 
-    ``pages`` are of that size where given. It reads the clocks every ``chunk_hops`` hops, which takes some 0.5 us:
-    little against that number of accesses to memory, but not to a cache.
+    It reads the clocks every ``chunk_hops`` hops, which takes some 0.5 us: little against that number of accesses to
+    memory, but not to a cache.
     """
 
-    def __init__(
-        self,
-        cpu: int | None,
-        size_bytes: int,
-        seed: int,
-        chunk_hops: int = HOPS_PER_CHUNK,
-        pages: MemoryPages | None = None,
-    ) -> None:
+    def __init__(self, cpu: int | None, words: Words, seed: int, chunk_hops: int = HOPS_PER_CHUNK) -> None:
         self.cpu = cpu
         self.chunk_hops = chunk_hops
-        self.lines = size_bytes // CACHE_LINE_BYTES
-        self.pages: MemoryPages = pages or allocate(self.lines * CACHE_LINE_BYTES)
+        self.words = words
         self._word = 0
-        link_ring(self.pages.words, seed)
+        link_ring(words, seed)
 
     def run(self, control: Control, loaders: int, warm_up_s: float, seconds: float) -> ChaserCount:
         """Run one measurement. ToolFailedError where the chase did not end at the expected place of the ring."""
         pin(self.cpu)
-        words = self.pages.words
+        words = self.words
         beats, scratch = np.zeros(max(1, loaders), dtype=np.int64), np.zeros(CONTROL_STRIDE, dtype=np.int64)
         began = int(words[self._word + 1])
         times_ns = (round(warm_up_s * 1e9), round(seconds * 1e9))
@@ -88,22 +79,22 @@ class Chaser:
         )
         word, hops, measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns = (int(count) for count in counts)
         self._word = word
-        if int(words[word + 1]) != (began + hops) % self.lines:
+        if int(words[word + 1]) != (began + hops) % (words.size // WORDS_PER_LINE):
             raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
         return ChaserCount(measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns)
 
 
 class Loader:
-    """A thread's stream of ``traffic``, which may change, through a buffer of its own: ``pages`` where given.
+    """A thread's stream of ``traffic``, which may change, through a buffer of its own.
 
     Each word initially holds its own index: no two lines are equal, so that nothing merges or compresses them.
     """
 
-    def __init__(self, cpu: int | None, size_bytes: int, traffic: Traffic, pages: MemoryPages | None = None) -> None:
+    def __init__(self, cpu: int | None, words: Words, traffic: Traffic) -> None:
         self.cpu = cpu
-        self.pages: MemoryPages = pages or allocate(size_bytes // CACHE_LINE_BYTES * CACHE_LINE_BYTES)
+        self.words = words
         self.traffic = traffic
-        step, words = 2**20, self.pages.words
+        step = 2**20
         for first in range(0, words.size, step):
             last = min(first + step, words.size)
             words[first:last] = np.arange(first, last, dtype=np.uint64)
@@ -112,9 +103,9 @@ class Loader:
         """Stream until STOP, with ``delay`` idle iterations after each burst."""
         pin(self.cpu)
         lines = self.traffic
-        bursts = self.pages.words.size // WORDS_PER_LINE // lines.burst_lines
+        bursts = self.words.size // WORDS_PER_LINE // lines.burst_lines
         bursts -= bursts % lines.stride_lines  # whole bursts, a multiple of the stride; the rest is not used
-        words = self.pages.words[: bursts * lines.burst_lines * WORDS_PER_LINE]
+        words = self.words[: bursts * lines.burst_lines * WORDS_PER_LINE]
         # The phase is read every 10 us or so, at no cost to the rate.
         per_check = max(1, round(64 * BURST_LINES / lines.burst_lines / (1 + delay / 80)))
         measured, elapsed_ns, cpu_ns, *_ = probe_kernels.stream(

@@ -45,8 +45,7 @@ def every_cpu() -> tuple[int | None, ...]:
 @pytest.fixture(scope="module")
 def loaders() -> list[Loader]:
     compile_kernels()
-    pages = [allocate(BUFFER_BYTES) for _ in every_cpu()]
-    return make_loaders(every_cpu(), BUFFER_BYTES, parse_traffic("read"), pages)
+    return make_loaders(every_cpu(), [allocate(BUFFER_BYTES) for _ in every_cpu()], parse_traffic("read"))
 
 
 @pytest.fixture
@@ -80,7 +79,7 @@ def agree(ours: Callable[[], float], theirs: Callable[[], float], best: Callable
 def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., float]) -> None:
     cpus = (place(1, chases=False).chaser,)
     compile_kernels()
-    chaser = on_cpu(cpus[0], lambda: Chaser(cpus[0], BUFFER_BYTES, seed=1))
+    chaser = on_cpu(cpus[0], lambda: Chaser(cpus[0], allocate(BUFFER_BYTES), seed=1))
     ours, c = agree(lambda: trial(chaser, (), 0, 0.05, 0.1).latency_s * 1e9, lambda: reference("chase", cpus), best=min)
     assert ours == pytest.approx(c, rel=0.10)
     assert 10 < ours < 2000  # no memory answers faster than a cache, and none this slowly

@@ -14,7 +14,7 @@ from measure.errors import ToolMissingError
 from measure.known_device import sweep
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, truth_of
-from measure.known_device.sweep import STRATA, DeviceSweep, LatenessCompensator, closed_loop, lateness_s, stratified
+from measure.known_device.sweep import STRATA, DeviceSweep, closed_loop, lateness_s, stratified
 from qsim import Exponential
 
 SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5
@@ -22,7 +22,7 @@ SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_the_servers_limit_the_rate_and_no_request_is_answered_before_it_was_served(threads: int) -> None:
-    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS, LatenessCompensator())
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS)
     busy = min(threads, SERVERS)
     assert 1 <= len(rows) <= busy * SECONDS / SERVICE_S + threads
     assert rows[:, 1].min() >= SERVICE_S
@@ -47,7 +47,7 @@ def test_late_wakings_do_not_lengthen_the_mean_since_later_answers_come_early(
     share: float, expected: float, room: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "time", LateMachine())
-    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, LatenessCompensator(share=share))
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, share=share)
     assert rows[:, 1].mean() == pytest.approx(expected, rel=room)
     assert len(rows) == pytest.approx(10.0 / expected, rel=room)
 

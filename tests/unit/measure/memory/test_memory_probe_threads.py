@@ -37,8 +37,8 @@ def control(loaders: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("traffic", TRAFFICS, ids=lambda t: t.name)
 def test_a_trial_counts_what_every_thread_did(traffic: Traffic) -> None:
-    chaser = Chaser(None, SMALL, seed=1)
-    loader = Loader(None, SMALL, traffic)
+    chaser = Chaser(None, allocate(SMALL), seed=1)
+    loader = Loader(None, allocate(SMALL), traffic)
     for _ in range(2):
         lead, (count,) = measure_together(chaser, [loader], delay=10, warm_up_s=0.001, seconds=0.01)
         assert lead is not None
@@ -50,7 +50,7 @@ def test_a_trial_counts_what_every_thread_did(traffic: Traffic) -> None:
 
 
 def test_ring_visits_every_line_once_in_the_order_of_their_places() -> None:
-    words = allocate(64 * 1000).words
+    words = allocate(64 * 1000)
     link_ring(words, seed=3)
     seen, word, start = [], 0, int(words[1])
     for hop in range(1000):
@@ -72,7 +72,7 @@ def step(state: int) -> int:
 def test_a_stream_does_the_work_that_it_claims(traffic: Traffic) -> None:
     """Every burst done again, the slow way: the sum of the words read, the words written, the idle loop."""
     lines = traffic.burst_lines * traffic.stride_lines * 3
-    words = allocate(64 * lines).words
+    words = allocate(64 * lines)
     words[:] = np.arange(8 * lines, dtype=np.uint64)
     expected, told = words.copy(), control(1)
     told[0] = STOP
@@ -100,14 +100,14 @@ def test_a_stream_does_the_work_that_it_claims(traffic: Traffic) -> None:
 
 
 def test_without_a_chaser_the_loaders_run_for_the_time_asked() -> None:
-    lead, counts = measure_together(None, [Loader(None, SMALL, READ)], delay=0, warm_up_s=0.001, seconds=0.02)
+    lead, counts = measure_together(None, [Loader(None, allocate(SMALL), READ)], delay=0, warm_up_s=0.001, seconds=0.02)
     assert lead is None
     assert counts[0].elapsed_ns >= 15_000_000
 
 
 def test_a_broken_ring_is_noticed() -> None:
-    chaser = Chaser(None, 64 * 100_003, seed=1)  # a prime number of lines: no whole rounds in multiples of 512 hops
-    chaser.pages.words[0] = 0  # the first line leads to itself, as if the loop had stopped following
+    chaser = Chaser(None, allocate(64 * 100_003), seed=1)  # a prime number of lines: no whole rounds in 512s of hops
+    chaser.words[0] = 0  # the first line leads to itself, as if the loop had stopped following
     with pytest.raises(ToolFailedError, match="did not end where they lead"):
         chaser.run(control(), 0, 0.0, 0.001)
 
@@ -117,7 +117,7 @@ def test_a_failing_thread_stops_the_others_and_its_failure_is_raised() -> None:
     counts: list[ChaserCount] = []
 
     def chase() -> None:
-        counts.append(Chaser(None, SMALL, seed=1).run(shared, 1, 0.0, 60.0))
+        counts.append(Chaser(None, allocate(SMALL), seed=1).run(shared, 1, 0.0, 60.0))
 
     def fail() -> None:
         shared[CONTROL_STRIDE] = 1

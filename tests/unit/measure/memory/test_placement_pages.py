@@ -25,7 +25,7 @@ Rss:                1024 kB
 
 
 def test_memory_is_aligned_zero_and_of_the_size_asked() -> None:
-    words = allocate(3 * 4096).words
+    words = allocate(3 * 4096)
     assert words.ctypes.data % HUGE_PAGE_BYTES == 0
     assert words.nbytes == 3 * 4096
     assert not words.any()
@@ -56,7 +56,7 @@ def test_share_of_the_mapping_around_an_address(tmp_path: Path, address: int, sh
 
 
 def test_touched_memory_of_this_process_has_a_share() -> None:
-    pages = allocate(2 * HUGE_PAGE_BYTES)
-    pages.words[:] = 1
-    share = pages.huge_share
+    words = allocate(2 * HUGE_PAGE_BYTES)
+    words[:] = 1
+    share = huge_page_share(words.ctypes.data)
     assert share is None or 0 <= share <= 1
