@@ -10,7 +10,6 @@ from dash.development.base_component import Component
 
 from calibrate.lab import compare, system, watch
 from calibrate.lab.explore import page as explore
-from calibrate.lab.folder import Shelf
 from calibrate.lab.guard import ADDRESS, panel, teaches
 from calibrate.lab.run import page as run
 from calibrate.lab.run.session import RunTable
@@ -41,18 +40,18 @@ def build(table: RunTable) -> Dash:
         index_string=PAGE,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
-    shelf, watched = Shelf(table.folder), WatchedDevices()
+    folder, watched = table.folder, WatchedDevices()
     layouts: Mapping[str, Callable[[str], Component]] = {
         "Explore": explore.layout,
         "Run": lambda _: run.layout(table),
-        "Compare": lambda _: compare.layout(shelf),
-        "System": lambda _: system.layout(shelf),
+        "Compare": lambda _: compare.layout(folder),
+        "System": lambda _: system.layout(folder),
         "Watch": lambda _: watch.layout(watched),
     }
     explore.register(app)
     run.register(app, table)
-    compare.register(app, shelf)
-    system.register(app, shelf)
+    compare.register(app, folder)
+    system.register(app, folder)
     watch.register(app, watched)
     run.register_files(app.server, table)
     explore.register_export(app.server)

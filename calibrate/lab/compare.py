@@ -10,7 +10,7 @@ import numpy as np
 from dash import Dash, Input, Output, html
 from dash.development.base_component import Component
 
-from calibrate.lab.folder import Shelf, ShelfCurve
+from calibrate.lab.folder import LabFolder, SourceCurve
 from calibrate.lab.widgets import KEPT, Theme, choice, drawn, page, theme_of, waited_for
 from calibrate.report.drawing import DASHES, LOG, SYMBOLS, bandwidth_axis, latency_axis, spans_decade, throughput_axis
 from measure.errors import MeasureError
@@ -21,9 +21,9 @@ MOST_SOURCES, MOST_CURVES = 6, 8
 DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "normal"}
 
 
-def layout(shelf: Shelf) -> Component:
+def layout(folder: LabFolder) -> Component:
     """The page."""
-    sources = {s.identity: s.label for s in shelf.folder.sources().values()}
+    sources = {s.identity: s.label for s in folder.sources().values()}
     first = [identity for identity in FIRST if identity in sources]
     controls = [
         *choice("compare-sources", "Measurements", sources, first, multi=True, **KEPT),
@@ -33,25 +33,25 @@ def layout(shelf: Shelf) -> Component:
     return page("Compare", controls, [waited_for(html.Div(waiting, id="compare-shown"))])
 
 
-def register(app: Dash, shelf: Shelf) -> None:
+def register(app: Dash, folder: LabFolder) -> None:
     """The page's callbacks."""
     app.callback(
         Output("compare-shown", "children"),
         Output("compare-problem", "children"),
         Input("compare-sources", "value"),
         Input("theme", "data"),
-    )(lambda *values: shown(shelf, *values))
+    )(lambda *values: shown(folder, *values))
 
 
-def warm_up(shelf: Shelf) -> None:
+def warm_up(folder: LabFolder) -> None:
     """Load the modules that the first comparison would otherwise wait for."""
     for identity in FIRST:
-        shelf.curves(shelf.folder.sources()[identity])
+        folder.sources()[identity].curves()
 
 
-def shown(shelf: Shelf, sources: object, look: object) -> tuple[list[Component], str]:
+def shown(folder: LabFolder, sources: object, look: object) -> tuple[list[Component], str]:
     """The plots of the measurements with the audit of Little's law, and messages on unreadable ones."""
-    picked, problem = _curves(shelf, sources)
+    picked, problem = _curves(folder, sources)
     if not picked:
         return [html.P("Choose at least one measurement.", className="weak")], problem
     theme = theme_of(look)
@@ -62,13 +62,13 @@ def shown(shelf: Shelf, sources: object, look: object) -> tuple[list[Component],
     findings = [
         html.Li([html.Strong(source.short), f" {str(f).removeprefix(f'[{f.severity}] ')}"], className=f.severity)
         for source in {c.source.identity: c.source for c in closed}.values()
-        for f in shelf.measured(source).findings
+        for f in source.measured().findings
         if f.check == "littles-law"
     ]
     return [*parts, html.Ul(findings)], problem
 
 
-def curves_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
+def curves_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]:
     """Response time against throughput: in requests a second, or in bytes where a memory is among the curves."""
     in_bytes = any(not c.load_type.is_drive for c in curves)
     rates = [c.bandwidth_bytes_per_s if in_bytes else c.throughput_per_s for c in curves]
@@ -80,7 +80,7 @@ def curves_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
+def load_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]:
     """Throughput against outstanding requests, of the closed curves, which are named in the picture above."""
     values = _all([c.throughput_per_s for c in curves if c.load_type.is_closed])
     axis = throughput_axis(values)
@@ -92,19 +92,19 @@ def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def _curves(shelf: Shelf, chosen: object) -> tuple[list[ShelfCurve], str]:
+def _curves(folder: LabFolder, chosen: object) -> tuple[list[SourceCurve], str]:
     """The first curves of each of the chosen sources, no more than fit a page, and why some cannot be read."""
-    known, curves, problems = shelf.folder.sources(), list[ShelfCurve](), list[str]()
+    known, curves, problems = folder.sources(), list[SourceCurve](), list[str]()
     sources = [known[i] for i in chosen if i in known][:MOST_SOURCES] if isinstance(chosen, list) else []
     for source in sources:
         try:
-            curves += shelf.curves(source)[: max(1, MOST_CURVES // len(sources))]
+            curves += source.curves()[: max(1, MOST_CURVES // len(sources))]
         except MeasureError as error:
             problems.append(f"{source.label}: {error}")
     return curves, "; ".join(problems)
 
 
-def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
+def _curve(curve: SourceCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
     colour = theme.palette[number % len(theme.palette)]
     return {
         "type": "scatter",

@@ -1,22 +1,23 @@
 """The lab's own folder: its runs, the sweeps to compare, and the place of the test file. Nothing outside is touched.
 
-    FOLDER/runs/001/          a run: events.jsonl, order.json, guesses.json, prediction.json, sweep/, report.html
+    FOLDER/runs/001/          a run: events.jsonl, order.json, guesses.jsonl, prediction.json, sweep/, report.html
     FOLDER/sweeps/            what the teacher puts there: sweep directories, fio JSON, MLC text, CSV tables
     FOLDER/disk/              the test file of fio, while a disk is measured
 
 The page never names a path. It is given identifiers, which only this module turns into paths, and only into those that
-it found itself. The shelf keeps what it has read until it changes.
+it found itself.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 RUNS, SWEEPS, DISK = "runs", "sweeps", "disk"
 RUN_DIGITS = 3
+KEPT = 24
+"""Sources that stay in memory, and fits of their curves, until they change."""
+_READING = threading.Lock()
+"""Browsers that ask for the same at once wait for one answer."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,64 @@ class LabSource:
 
         return load_dataset(self.dataset) if self.path is None else load(self.path)
 
+    def measured(self) -> MeasuredData:
+        """Its points, averaged and audited. DataError, StoreError where they cannot be read."""
+        with _READING:
+            return _measured(self, self.changed_ns())
+
+    def curves(self) -> list[SourceCurve]:
+        """Its curves of two points or more. DataError, StoreError where it cannot be read."""
+        measured = self.measured()
+        rows = measured.table.dropna(subset=["load", "throughput_per_s", "latency_s"])
+        found = []
+        for series, group in rows.groupby("series", sort=False):
+            ordered = group.sort_values("load")
+            if ordered["load"].nunique() < 2:
+                continue
+            columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
+            values = [ordered[c].to_numpy(float) for c in columns]
+            found.append(SourceCurve(f"{self.short}: {series}", self, str(series), measured.sweep.load_kind, *values))
+        return found
+
+
+@dataclass(frozen=True)
+class SourceCurve:
+    """One curve of a source, ``label`` in words; arrays in SI units, by load."""
+
+    label: str
+    source: LabSource
+    series: str
+    load_kind: str
+    load: np.ndarray[Any, np.dtype[np.float64]]
+    throughput_per_s: np.ndarray[Any, np.dtype[np.float64]]
+    bandwidth_bytes_per_s: np.ndarray[Any, np.dtype[np.float64]]
+    latency_s: np.ndarray[Any, np.dtype[np.float64]]
+
+    @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
+
+    def fitted(self) -> Fit:
+        """The model calibrated on all its points. DataError where it has too few, or of the wrong kind."""
+        with _READING:
+            return _fitted(self.source, self.series, self.source.changed_ns())
+
+
+@lru_cache(maxsize=KEPT)
+def _measured(source: LabSource, changed_ns: int) -> MeasuredData:
+    from calibrate.report.measured.points import measured, published
+
+    return published(source.dataset) if source.dataset else measured(source.load(), source.label)
+
+
+@lru_cache(maxsize=KEPT)
+def _fitted(source: LabSource, series: str, changed_ns: int) -> Fit:
+    from calibrate.fitting.fit import fit
+
+    sweep = source.load().select(series)
+    return fit(sweep, sorted({float(n) for n in sweep.points["load"]}))
+
 
 @dataclass(frozen=True)
 class LabFolder:
@@ -67,24 +130,14 @@ class LabFolder:
 
     root: Path
 
-    @property
-    def runs(self) -> Path:
-        """The directory of the runs."""
-        return self.root / RUNS
-
-    @property
-    def disk(self) -> Path:
-        """The folder of fio's test file."""
-        return self.root / DISK
-
     def run_directories(self) -> list[Path]:
         """The runs, the oldest first."""
-        return sorted(p for p in self.runs.iterdir() if p.is_dir() and p.name.isdecimal())
+        return sorted(p for p in (self.root / RUNS).iterdir() if p.is_dir() and p.name.isdecimal())
 
     def new_run(self) -> Path:
         """Create a directory for a new run. StoreError where that fails."""
         last = max((int(p.name) for p in self.run_directories()), default=0)
-        path = self.runs / f"{last + 1:0{RUN_DIGITS}d}"
+        path = self.root / RUNS / f"{last + 1:0{RUN_DIGITS}d}"
         try:
             path.mkdir()
         except OSError as error:
@@ -141,80 +194,3 @@ def _refuse_foreign(root: Path) -> None:
         raise MeasureError(f"{root} is a file; name a folder for the lab: --folder DIR")
     if root.is_dir() and not (root / RUNS).is_dir() and any(root.iterdir()):
         raise MeasureError(f"{root} is not empty and no folder of a lab; name another one: --folder DIR")
-
-
-KEPT = 24
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class ShelfCurve:
-    """One curve of a source, ``label`` in words; arrays in SI units, by load."""
-
-    label: str
-    source: LabSource
-    series: str
-    load_kind: str
-    load: np.ndarray[Any, np.dtype[np.float64]]
-    throughput_per_s: np.ndarray[Any, np.dtype[np.float64]]
-    bandwidth_bytes_per_s: np.ndarray[Any, np.dtype[np.float64]]
-    latency_s: np.ndarray[Any, np.dtype[np.float64]]
-
-    @property
-    def load_type(self) -> Load:
-        """What varies."""
-        return LOADS[self.load_kind]
-
-
-@dataclass
-class Shelf:
-    """What the lab's folder and the package hold. Methods may be called by several threads."""
-
-    folder: LabFolder
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _kept: dict[object, object] = field(default_factory=dict)
-
-    def measured(self, source: LabSource) -> MeasuredData:
-        """The source's points, averaged and audited. DataError, StoreError where it cannot be read."""
-
-        from calibrate.report.measured.points import measured, published
-
-        def read() -> MeasuredData:
-            return published(source.dataset) if source.dataset else measured(source.load(), source.label)
-
-        return self._once(("measured", source.identity, source.changed_ns()), read)
-
-    def curves(self, source: LabSource) -> list[ShelfCurve]:
-        """The curves of a source, those of two points or more. DataError, StoreError where it cannot be read."""
-        table = self.measured(source)
-        rows = table.table.dropna(subset=["load", "throughput_per_s", "latency_s"])
-        found = []
-        for series, group in rows.groupby("series", sort=False):
-            ordered = group.sort_values("load")
-            if ordered["load"].nunique() < 2:
-                continue
-            columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
-            values = [ordered[c].to_numpy(float) for c in columns]
-            label = f"{source.short}: {series}"
-            found.append(ShelfCurve(label, source, str(series), table.sweep.load_kind, *values))
-        return found
-
-    def fitted(self, curve: ShelfCurve) -> Fit:
-        """The model calibrated on all points of a curve. DataError where it has too few, or of the wrong kind."""
-
-        from calibrate.fitting.fit import fit
-
-        def calibrate() -> Fit:
-            sweep = curve.source.load().select(curve.series)
-            return fit(sweep, sorted({float(n) for n in sweep.points["load"]}))
-
-        return self._once(("fit", curve.source.identity, curve.series, curve.source.changed_ns()), calibrate)
-
-    def _once(self, key: object, make: Callable[[], T]) -> T:
-        """The result of ``make``, cached under ``key``; concurrent requests for one key wait for one result."""
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-                if len(self._kept) > KEPT:
-                    del self._kept[next(iter(self._kept))]
-            return cast(T, self._kept[key])

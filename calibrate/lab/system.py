@@ -10,7 +10,7 @@ import numpy as np
 from dash import Dash, Input, Output, html, no_update
 from dash.development.base_component import Component
 
-from calibrate.lab.folder import LabSource, Shelf, ShelfCurve
+from calibrate.lab.folder import LabFolder, LabSource, SourceCurve
 from calibrate.lab.widgets import (
     SliderNumber,
     Theme,
@@ -50,9 +50,9 @@ WHERE_FROM = "Bands come from the measured drive: devices that its points allow.
 HOW = "Guess first: which one is full first, and at how many users does waiting begin?"
 
 
-def layout(shelf: Shelf) -> Component:
+def layout(folder: LabFolder) -> Component:
     """The page; the latest run of the lab is the drive, or a dataset."""
-    sources = list(shelf.folder.sources().values())
+    sources = list(folder.sources().values())
     runs = [s.identity for s in sources if s.label.startswith("run ")]
     drives = {s.identity: s.label for s in sources}
     controls = [
@@ -71,7 +71,7 @@ def layout(shelf: Shelf) -> Component:
     return page("An application on a drive", controls, results)
 
 
-def register(app: Dash, shelf: Shelf) -> None:
+def register(app: Dash, folder: LabFolder) -> None:
     """The page's callbacks."""
     app.callback(
         Output("system-problem", "children"),
@@ -82,11 +82,11 @@ def register(app: Dash, shelf: Shelf) -> None:
         Input("system-drive", "value"),
         Input("theme", "data"),
         *(Input(f"system-{name}", "value") for name in NUMBERS),
-    )(lambda *values: update(shelf, *values))
+    )(lambda *values: update(folder, *values))
     animate(app, "system", "watch_system")
 
 
-def update(shelf: Shelf, drive: object, look: object, *values: object) -> tuple[Any, ...]:
+def update(folder: LabFolder, drive: object, look: object, *values: object) -> tuple[Any, ...]:
     """The page's content for the settings; for invalid ones a message, and nothing else changes."""
     from calibrate.application.system import system
     from qsim import Delay, Exponential, Network, Station
@@ -95,7 +95,7 @@ def update(shelf: Shelf, drive: object, look: object, *values: object) -> tuple[
         numbers = {name: NUMBERS[name].checked(value) for name, value in zip(NUMBERS, values, strict=True)}
         users = int(numbers["users"])
         cpu = Station(Exponential(1e-3 * numbers["cpu"]), servers=int(numbers["cores"]))
-        station = shelf.fitted(_curve(shelf, shelf.folder.source(drive))).station(visits=int(numbers["reads"]))
+        station = _curve(folder.source(drive)).fitted().station(visits=int(numbers["reads"]))
         network = Network({"users": Delay(numbers["think"]), "cpu": cpu, "drive": station})
         most = max(2 * users, 50)
         clients = (
@@ -168,9 +168,9 @@ def _answer(result: Any, users: int) -> str:
     )
 
 
-def _curve(shelf: Shelf, source: LabSource) -> ShelfCurve:
+def _curve(source: LabSource) -> SourceCurve:
     """The first curve over outstanding requests. DataError without one."""
-    found = next((c for c in shelf.curves(source) if c.load_type.is_closed), None)
+    found = next((c for c in source.curves() if c.load_type.is_closed), None)
     if found is None:
         raise DataError(f"{source.label} has no curve over outstanding requests; choose another drive")
     return found

@@ -57,7 +57,7 @@ def lab(
         from calibrate.lab import compare
         from calibrate.lab.app import build
         from calibrate.lab.explore import page as explore
-        from calibrate.lab.folder import Shelf, opened
+        from calibrate.lab.folder import opened
         from calibrate.lab.run.session import RunTable
         from calibrate.lab.server import serving
     except ModuleNotFoundError as error:
@@ -71,7 +71,7 @@ def lab(
         if not no_browser:
             _open(address.teacher)
         explore.warm_up()
-        compare.warm_up(Shelf(kept))
+        compare.warm_up(kept)
         while True:
             time.sleep(1.0)
             raise_if_interrupted()

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate import fit, system
-from calibrate.lab.folder import Shelf
 from calibrate.lab.system import NUMBERS, USUAL, stretch, update
 from measure import load_dataset
 from measure.units import plain_number
@@ -17,7 +16,7 @@ START = [n.start for n in NUMBERS.values()]
 
 
 def test_the_answer_is_that_of_the_library(folder):
-    problem, answer, picture, throughput, response, moving = update(Shelf(folder), USUAL, "light", *START)
+    problem, answer, picture, throughput, response, moving = update(folder, USUAL, "light", *START)
     assert problem == ""
     sweep = load_dataset("003-ssd-read")
     drive = fit(sweep.select(sweep.series[0]), sorted({float(n) for n in sweep.select(sweep.series[0]).points["load"]}))
@@ -34,9 +33,7 @@ def test_the_answer_is_that_of_the_library(folder):
 
 
 def test_a_slower_processor_becomes_the_bottleneck(folder):
-    assert update(Shelf(folder), USUAL, "dark", 40, 0.1, 10.0, 1, 5)[1].startswith(
-        "cpu is full first. Waiting begins at 1"
-    )
+    assert update(folder, USUAL, "dark", 40, 0.1, 10.0, 1, 5)[1].startswith("cpu is full first. Waiting begins at 1")
 
 
 def test_the_moving_run_has_the_throughput_of_the_network():
@@ -60,6 +57,6 @@ def test_the_moving_run_has_the_throughput_of_the_network():
 )
 def test_nonsense_is_said_and_changes_nothing_else(folder, drive, place, value, why):
     values = [*START[:place], value, *START[place + 1 :]]
-    problem, *rest = update(Shelf(folder), drive, "light", *values)
+    problem, *rest = update(folder, drive, "light", *values)
     assert why in problem
     assert len(rest) == 5

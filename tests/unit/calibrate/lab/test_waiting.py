@@ -13,7 +13,6 @@ from dash import dcc, html
 from calibrate.lab import compare, system, watch
 from calibrate.lab.app import build
 from calibrate.lab.explore import page as explore
-from calibrate.lab.folder import Shelf
 from calibrate.lab.run import page as run
 from calibrate.lab.run.page import STEPS
 from calibrate.lab.run.session import RunTable
@@ -53,14 +52,14 @@ def with_a_bar(component: Any, *, waited: bool = False) -> set[str]:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_an_action_changes_what_has_a_bar(action, table):
-    app, shelf = build(table), Shelf(table.folder)
+    app = build(table)
     barred = with_a_bar(
         [
             app.layout(),
             explore.layout(),
             run.layout(table),
-            compare.layout(shelf),
-            system.layout(shelf),
+            compare.layout(table.folder),
+            system.layout(table.folder),
             watch.layout(watch.WatchedDevices()),
         ]
     )
