@@ -73,7 +73,7 @@ def _sentences(plan: CoursePlan, results: SuiteResults) -> list[str]:
             )
     storage = plan.storage
     if storage is not None and storage.file is not None:
-        at_random = writes_at_random([w for s in storage.steps for w in s.workloads])
+        at_random = writes_at_random([w for s in storage.steps for w in s.suite.workloads])
         before = "written over at random before" if at_random else "written from end to end before"
         before = before if storage.file.kind == "own file" else "taken as it was"
         size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"

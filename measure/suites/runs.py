@@ -188,12 +188,10 @@ def run_sweeps(planned: Sequence[PlannedSweep], out_dir: Path, on_progress: Prog
 
 @dataclass(frozen=True)
 class SuiteStep:
-    """One sweep directory: its suite and its workloads, or, open, ``fractions`` of the peak that ``after`` found."""
+    """One sweep directory of a suite: its workloads, or its rates, from the peak that the step ``after`` found."""
 
     directory: str
     suite: Suite
-    workloads: tuple[FioJob, ...]
-    fractions: tuple[float, ...] = ()
     after: str = ""
 
 
@@ -227,15 +225,6 @@ class SuitePlan:
         """Seconds that a closed point runs before it is counted."""
         return round(RAMP_SHARE * self.settings.runtime_s, 3)
 
-    def runtime_of(self, step: SuiteStep) -> float:
-        """Seconds that a point of ``step`` is measured."""
-        closed_s = round(self.settings.runtime_s * step.suite.patience, 3)
-        return max(closed_s, SHORTEST_OPEN_S) if step.fractions else closed_s
-
-    def ramp_of(self, step: SuiteStep) -> float:
-        """Seconds that a point of ``step`` runs before it is counted."""
-        return OPEN_RAMP_S if step.fractions else self.ramp_s
-
     @property
     def sweeps(self) -> tuple[PlannedSweep, ...]:
         """The sweep of each step."""
@@ -245,9 +234,19 @@ class SuitePlan:
         def run(directory: Path, progress: Progress, measured: Mapping[str, Sweep]) -> Sweep:
             return run_fio(self.fio_plan(step, measured), directory, progress)
 
-        count, runtime_s = self.repeats * len(step.fractions or step.workloads), self.runtime_of(step)
-        seconds = count * (runtime_s + self.ramp_of(step) + START_S)
-        return PlannedSweep(step.directory, step.suite.purpose, count, seconds, runtime_s, run)
+        settings, suite = self._settings_of(step), step.suite
+        count = self.repeats * len(suite.fractions if step.after else suite.workloads)
+        seconds = count * (settings.runtime_s + settings.ramp_s + START_S)
+        return PlannedSweep(step.directory, suite.purpose, count, seconds, settings.runtime_s, run)
+
+    def _settings_of(self, step: SuiteStep) -> FioSettings:
+        runtime_s, ramp_s = round(self.settings.runtime_s * step.suite.patience, 3), self.ramp_s
+        if step.after:
+            runtime_s, ramp_s = max(runtime_s, SHORTEST_OPEN_S), OPEN_RAMP_S
+        details = {"suite": step.suite.name}
+        return replace(
+            self.settings, runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=self.size_bytes, keep=True, details=details
+        )
 
     @property
     def points(self) -> int:
@@ -297,20 +296,12 @@ class SuitePlan:
 
         Raises what :func:`measure.fio.plan.plan_workloads` does, and ToolFailedError where the peak is missing.
         """
-        workloads = step.workloads
-        if step.fractions:
+        workloads = step.suite.workloads
+        if step.after:
             if step.after not in measured:
                 raise ToolFailedError(f"the rates of {step.directory} are shares of a peak that was not measured")
-            workloads = arrivals(measured[step.after], step.fractions)
-        settings = replace(
-            self.settings,
-            runtime_s=self.runtime_of(step),
-            ramp_s=self.ramp_of(step),
-            size_bytes=self.size_bytes,
-            keep=True,
-            details={"suite": step.suite.name},
-        )
-        return plan_workloads(self.target, workloads, settings)
+            workloads = arrivals(measured[step.after], step.suite.fractions)
+        return plan_workloads(self.target, workloads, self._settings_of(step))
 
 
 def plan_suites(
@@ -359,7 +350,10 @@ def plan_suites(
         names = [s.name for s, reads in zip(chosen, reading, strict=True) if s != reads]
         left_out = tuple(f"{n}: the writes are left out, since {target} is not a test file of qsim" for n in names)
     steps = tuple(step for s in allowed for step in _steps(s))
-    plan = SuitePlan(name, steps, str(target), settings, _fill_seconds(file, steps), left_out, file)
+    # Also where the file is there already, so that a budget always buys the same.
+    new = None if file is None else replace(file, filled=False, scattered=False)
+    fill_s = sum(p.seconds for p in passes(new, "", [w for s in allowed for w in s.workloads]))
+    plan = SuitePlan(name, steps, str(target), settings, fill_s, left_out, file)
     return plan if budget_s is None else plan.within(budget_s)
 
 
@@ -392,15 +386,9 @@ def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
 def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
     """The sweeps of a suite: one, or the peak and then the rates derived from it."""
     if not suite.fractions:
-        return (SuiteStep(suite.name, suite, suite.workloads),) if suite.workloads else ()
+        return (SuiteStep(suite.name, suite),) if suite.workloads else ()
     peak = f"{suite.name}-peak"
-    return SuiteStep(peak, suite, suite.workloads), SuiteStep(suite.name, suite, (), suite.fractions, peak)
-
-
-def _fill_seconds(file: Target | None, steps: Sequence[SuiteStep]) -> float:
-    """Seconds to write a missing file, counted also for an existing one, so that a budget buys the same."""
-    new = None if file is None else replace(file, filled=False, scattered=False)
-    return sum(p.seconds for p in passes(new, "", [w for step in steps for w in step.workloads]))
+    return SuiteStep(peak, suite), SuiteStep(suite.name, suite, after=peak)
 
 
 def _test_file(target: str | Path) -> Path:

@@ -72,7 +72,7 @@ def measure_suite(
     opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
     # The peak only serves the rates.
-    steps = [s for s in plan.steps if s.directory in results.sweeps and bool(s.suite.fractions) == bool(s.fractions)]
+    steps = [s for s in plan.steps if s.directory in results.sweeps and (s.after or not s.suite.fractions)]
     shown = [measured(results.sweeps[s.directory], s.directory) for s in steps]
     sections, fitted = drawn(shown, [s.suite.purpose for s in steps])
     return Result(

@@ -70,7 +70,7 @@ def test_the_course_is_all_of_them() -> None:
 
 def test_the_time_is_that_of_every_point_and_of_the_file(planned: Callable[..., SuitePlan]) -> None:
     plan = planned("tails", runtime_s=2.0)
-    assert plan.runtime_of(plan.steps[0]) == 4.0
+    assert plan.sweeps[0].point_s == 4.0
     each = 4.0 + 0.5 + suite_runs.START_S
     assert plan.seconds() == pytest.approx(plan.fill_seconds + 36 * each)
     assert plan.fill_seconds > 0
