@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from measure.errors import DataError, ToolFailedError
 from measure.known_device import plugin as device_plugin
 from measure.machine.process import running
 from measure.units import format_duration
-from qsim import Deterministic, Distribution, Empirical
+from qsim import Deterministic, Distribution
 from qsim.distributions import law_from_dict, law_to_dict
 from qsim.errors import InvalidParameterError, must_be
 
@@ -121,7 +121,7 @@ MAX_SERVERS, MAX_THREADS = 256, 1024
 
 
 def truth_of(
-    service: Distribution | float | Sequence[float] = 2e-3,
+    service: Distribution | float = 2e-3,
     servers: int = 1,
     queueing: Queueing = "central",
     seed: int = 1,
@@ -129,15 +129,15 @@ def truth_of(
 ) -> Truth:
     """The parameters of a device of ``servers`` servers, checked.
 
-    ``service`` is a law of service times in seconds, one time (deterministic), or a sample of times from which each
-    request's is drawn. ``queueing`` is "central" (one queue) or "per-server" (requests are routed at random).
-    ``delay_s`` is added to each latency and keeps no server busy. Raises ValueError naming an invalid setting.
+    ``service`` is a law of service times in seconds, or one time (deterministic). ``queueing`` is "central" (one queue)
+    or "per-server" (requests are routed at random). ``delay_s`` is added to each latency and keeps no server busy.
+    Raises ValueError naming an invalid setting.
     """
     must_be(1 <= servers <= MAX_SERVERS, "servers", servers, f"from 1 to {MAX_SERVERS}")
     must_be(queueing in get_args(Queueing), "queueing", queueing, "central or per-server")
     must_be(seed >= 0, "seed", seed, "zero or more")
     must_be(0 <= delay_s < LONGEST_S, "delay_s", delay_s, f"from 0 to below {LONGEST_S:g} seconds")
-    law = _law(service)
+    law = service if isinstance(service, Distribution) else Deterministic(float(service))
     truth = Truth(law, servers, queueing, seed, law.mean, law.scv, delay_s=delay_s)
     times, _ = drawn_times(truth)
     if not 0 < law.mean < LONGEST_S or times.min() < 0 or times.max() >= LONGEST_S:
@@ -191,12 +191,6 @@ def known_device(truth: Truth, *, threads: int = 64) -> Iterator[str]:
         with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
             _wait_for(place / "socket", server)
             yield f"nbd+unix:///?socket={place / 'socket'}"
-
-
-def _law(service: Distribution | float | Sequence[float]) -> Distribution:
-    if isinstance(service, Distribution):
-        return service
-    return Deterministic(float(service)) if isinstance(service, int | float) else Empirical(tuple(service))
 
 
 def _wait_for(socket: Path, server: Popen[bytes]) -> None:

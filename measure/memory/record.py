@@ -110,8 +110,6 @@ class ProbeRecord:
         In the second case latency and throughput were measured one after the other, so N = X R does not hold between
         them. Repeats are paired in the order of measuring.
         """
-        if chase is not None and chase.buffer_bytes != self.buffer_bytes:
-            raise DataError(f"{source}: the chase went through another buffer")
         pairs = zip(self.trials if chase is None else chase.trials, self.trials, strict=False)
         return [self._row(k, chased, streamed, source, chase is None) for k, (chased, streamed) in enumerate(pairs)]
 

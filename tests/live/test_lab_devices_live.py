@@ -35,12 +35,18 @@ def measured(folder: LabFolder, order: Order) -> LabRun:
     return run
 
 
+def skip_without(folder: LabFolder, device: str) -> None:
+    """Skip where the device cannot be measured here."""
+    choice = next(c for c in choices(folder) if c["value"] == device)
+    if choice["disabled"]:
+        pytest.skip(str(choice["label"]))
+
+
 @pytest.mark.parametrize("device", LOADS)
 def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_path):
     with opened(tmp_path / "lab") as folder:
-        if missing := next(c.missing for c in choices(folder) if c.value == device):
-            pytest.skip(missing)
-        run = measured(folder, replace(order_for(folder, device, 0.5), loads=LOADS[device]))
+        skip_without(folder, device)
+        run = measured(folder, replace(order_for(folder, device), loads=LOADS[device]))
         assert {e["load"] for e in run.log.of_kind("point")} == set(LOADS[device])
         kinds = [e["kind"] for e in run.log.of_kind("point", "sealed")]
         assert 0 < kinds.index("sealed") < len(kinds) - 1  # before the other points
@@ -49,25 +55,24 @@ def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_p
         assert run.revealed is not None
         assert {row["name"] for row in run.revealed["leaderboard"]} == {"Ann", "qsim"}
         assert run.report is not None
-        assert not [path for path in folder.disk.rglob("*") if path.is_file()]  # the test file is gone
+        assert not [path for path in (folder.root / "disk").rglob("*") if path.is_file()]  # the test file is gone
 
 
 def test_the_disk_is_measured_by_the_probe_where_fio_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with opened(tmp_path / "lab") as folder:
-        if missing := next(c.missing for c in choices(folder) if c.value == "disk"):
-            pytest.skip(missing)
-        run = measured(folder, replace(order_for(folder, "disk", 0.5), loads=(1.0, 8.0, 32.0)))
+        skip_without(folder, "disk")
+        run = measured(folder, replace(order_for(folder, "disk"), loads=(1.0, 8.0, 32.0)))
         assert load(run.directory / "sweep").provenance.tool == "qsim drive probe"
-        assert not [path for path in folder.disk.rglob("*") if path.is_file()]
+        assert not [path for path in (folder.root / "disk").rglob("*") if path.is_file()]
 
 
 def test_a_known_device_is_measured_where_fio_and_nbdkit_are_missing(tmp_path, monkeypatch):
     """Threads of Python play it, on any system; the truth is revealed with the rest."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with opened(tmp_path / "lab") as folder:
-        assert [c.missing for c in choices(folder) if c.value == "known"] == [""]
-        run = measured(folder, replace(order_for(folder, "known", 0.5), loads=(1.0, 8.0, 16.0)))
+        assert [c["disabled"] for c in choices(folder) if c["value"] == "known"] == [False]
+        run = measured(folder, replace(order_for(folder, "known"), loads=(1.0, 8.0, 16.0)))
         run.reveal()
         assert run.revealed is not None
         sweep = load(run.directory / "sweep")

@@ -102,19 +102,14 @@ class Order:
             raise StoreError(f"{path} cannot be read: {error}") from error
 
 
-@dataclass(frozen=True)
-class DeviceChoice:
-    """A device to choose: ``missing`` says why it is not available here; empty where it is."""
-
-    value: str
-    label: str
-    missing: str = ""
+def choices(folder: LabFolder) -> list[dict[str, Any]]:
+    """The devices of this machine, then everything that can be replayed, as the options of a list."""
+    live = [_option(name, device.offer, device.why_not()) for name, device in _LIVE.items()]
+    return [*live, *(_option(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
 
 
-def choices(folder: LabFolder) -> list[DeviceChoice]:
-    """The devices of this machine, then everything that can be replayed."""
-    live = [DeviceChoice(name, device.offer, device.why_not()) for name, device in _LIVE.items()]
-    return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
+def _option(value: str, label: str, missing: str = "") -> dict[str, Any]:
+    return {"value": value, "label": f"{label} (missing: {missing})" if missing else label, "disabled": bool(missing)}
 
 
 def order_for(folder: LabFolder, value: object) -> Order:

@@ -88,16 +88,8 @@ def layout(table: RunTable) -> Component:
 
 
 def _teacher(table: RunTable) -> list[Component]:
-    found = choices(table.folder)
-    devices = [
-        {
-            "label": f"{c.label} (missing: {c.missing})" if c.missing else c.label,
-            "value": c.value,
-            "disabled": bool(c.missing),
-        }
-        for c in found
-    ]
-    first = next((c.value for c in found if not c.missing), None)
+    devices = choices(table.folder)
+    first = next((d["value"] for d in devices if not d["disabled"]), None)
     steps = [
         html.Button(text, id=f"run-{step}", className="step", disabled=step != "open") for step, text in STEPS.items()
     ]

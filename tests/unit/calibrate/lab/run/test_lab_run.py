@@ -128,7 +128,7 @@ def test_a_browser_cannot_name_a_path_or_a_device_of_its_own(folder, value):
 
 
 def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
-    assert [c.value for c in choices(folder)][:3] == ["known", "disk", "memory"]
+    assert [c["value"] for c in choices(folder)][:3] == ["known", "disk", "memory"]
     known = order_for(folder, "known")
     assert known.quantity == "N*"
     assert "against the truth" in known.rule
@@ -150,8 +150,8 @@ def test_what_the_teacher_puts_there_is_offered_by_name_and_never_by_path(folder
     rows = "1,1e4,100\n4,3e4,133\n8,5e4,160\n32,6e4,533\n"
     (folder.root / "sweeps" / hostile).write_text(f"queue_depth,iops,latency_us\n{rows}")
     found = choices(folder)
-    assert not any(str(folder.root) in c.label + c.value for c in found)
-    order = order_for(folder, next(c.value for c in found if hostile in c.label))
+    assert not any(str(folder.root) in c["label"] + c["value"] for c in found)
+    order = order_for(folder, next(c["value"] for c in found if hostile in c["label"]))
     assert order.loads == (1.0, 4.0, 8.0, 32.0)
     assert first_loads(order) == (1.0, 32.0)
     assert order_for(folder, REPLAY).series == "4 KiB read"
@@ -161,7 +161,7 @@ def test_a_source_of_too_few_points_or_none_is_refused(folder):
     (folder.root / "sweeps" / "two.csv").write_text("queue_depth,iops,latency_us\n1,10000,100\n8,50000,160\n")
     (folder.root / "sweeps" / "junk.bin").write_bytes(b"\x00\x01\x02")
     for name, error in (("two.csv", "4 points"), ("junk.bin", "junk")):
-        value = next(c.value for c in choices(folder) if name in c.label)
+        value = next(c["value"] for c in choices(folder) if name in c["label"])
         with pytest.raises(MeasureError, match=error):
             order_for(folder, value)
 
