@@ -6,11 +6,10 @@ The rules, in the order in which they are checked:
 2. A regular file that carries our mark (:mod:`measure.machine.own_file`): used again.
 3. Any other regular file, and any block device: refused, unless the user consents to its being read
    (``consent="read"``). It is then only read, and fio gets --readonly besides.
-4. Writing to a block device: only where its name was typed a second time (``write_device``), and never while it is
-   mounted, used as swap or by another device, held open exclusively, or while it holds anything that libblkid knows
-   (:mod:`measure.machine.contents`). Where its first or last MiB is not zero, its name has to be typed a third time
-   (``erase``). A device that is written to is open exclusively for the whole run. An NBD export is not looked at, so
-   its name is always typed three times.
+4. Writing to a block device or an NBD export: only where its name was typed a second time (``write_device``), and never
+   while it is mounted, used as swap or by another device, held open exclusively, or while it holds anything that
+   libblkid knows (:mod:`measure.machine.contents`). Where its first or last MiB is not zero, its name has to be typed a
+   third time (``erase``). A device that is written to is open exclusively for the whole run.
 5. Everything else (character devices such as /dev/null, pipes, sockets): refused. Links are followed first.
 
 A filesystem in memory (tmpfs) or without direct I/O would be measured as the page cache: rejected. Newer kernels
@@ -185,12 +184,9 @@ def check_export(uri: str, *, writes: bool, write_device: str | None = None, era
     if not writes:
         return
     _check_consent(uri, uri, writes=True, consent=None, write_device=write_device)
-    if erase != uri:
-        raise UnsafeTargetError(
-            f"{uri} is not written to: what an export holds is not looked at, so it may hold something",
-            "to destroy it, {erase}, or name a file",
-            uri,
-        )
+    with contents.connected(uri) as export:
+        signature = contents.signature_of(export.read, export.size_bytes)
+        _check_contents(uri, uri, signature, contents.ends_are_zero(export.read, export.size_bytes), erase)
 
 
 def _check_consent(name: str, shown: str, *, writes: bool, consent: str | None, write_device: str | None) -> None:

@@ -9,7 +9,7 @@ import re
 import stat
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -127,24 +127,51 @@ def test_a_point_that_fails_is_recorded_and_the_sweep_goes_on(
     assert not whole.findings
 
 
+@pytest.fixture
+def served(tmp_path: Path, require_tool: Callable[..., str]) -> Iterator[Callable[[bytes], tuple[str, Path]]]:
+    """``served(beginning)``: the URI of an NBD export of 16 MiB that begins so, and its image."""
+    require_tool("nbdkit")
+    image, socket = tmp_path / "disk.img", tmp_path / "s"
+    servers: list[subprocess.Popen[bytes]] = []
+
+    def serve(beginning: bytes) -> tuple[str, Path]:
+        image.write_bytes(beginning.ljust(16 * MIB, b"\0"))
+        servers.append(subprocess.Popen(["nbdkit", "-f", "-U", socket, "file", image]))
+        while not socket.exists():
+            assert servers[0].poll() is None
+            time.sleep(0.02)
+        return f"nbd+unix:///?socket={socket}", image
+
+    yield serve
+    for server in servers:
+        server.terminate()
+        server.wait()
+
+
 WRITES = {"size_bytes": None, "depths": (1,), "read_percent": 0}
 
 
-def test_an_export_is_written_where_it_was_named_to_be_erased(tmp_path: Path, require_tool: Callable[..., str]) -> None:
-    require_tool("nbdkit")
-    image, socket = tmp_path / "disk.img", tmp_path / "s"
-    image.write_bytes(bytes(16 * MIB))
-    server = subprocess.Popen(["nbdkit", "-f", "-U", socket, "file", image])
-    while not socket.exists():
-        assert server.poll() is None
-        time.sleep(0.02)
-    uri = f"nbd+unix:///?socket={socket}"
+def test_a_blank_export_is_written_by_its_name_alone(
+    served: Callable[[bytes], tuple[str, Path]], tmp_path: Path
+) -> None:
+    uri, image = served(b"")
     with pytest.raises(UnsafeTargetError, match="is an NBD export, and writing destroys what it holds"):
         small(uri, **WRITES)
     assert not any(image.read_bytes())
-    with pytest.raises(UnsafeTargetError, match=r"what an export holds is not looked at.*once more"):
-        small(uri, **WRITES, write_device=uri)
-    run_fio(small(uri, **WRITES, write_device=uri, erase=uri), tmp_path / "out")
+    run_fio(small(uri, **WRITES, write_device=uri), tmp_path / "out")
     assert any(image.read_bytes())
-    server.terminate()
-    server.wait()
+
+
+def test_an_export_that_may_hold_something_is_erased_by_its_name_once_more(
+    served: Callable[[bytes], tuple[str, Path]],
+) -> None:
+    uri, _ = served(b"precious")
+    with pytest.raises(UnsafeTargetError, match=r"its first or last MiB is not zero.*once more"):
+        small(uri, **WRITES, write_device=uri)
+    assert small(uri, **WRITES, write_device=uri, erase=uri).points
+
+
+def test_an_export_that_holds_something_is_never_written(served: Callable[[bytes], tuple[str, Path]]) -> None:
+    uri, _ = served(b"LUKS\xba\xbe\x00\x01")
+    with pytest.raises(UnsafeTargetError, match="it holds crypto_LUKS"):
+        small(uri, **WRITES, write_device=uri, erase=uri)

@@ -45,7 +45,7 @@ def uri(fio_and_nbdkit: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="module")
 def compared(uri: str, tmp_path_factory: pytest.TempPathFactory) -> SurfaceComparison:
     """18 points of half a second, calibrated on ten; about 15 seconds."""
-    settings = {"runtime_s": 0.5, "ramp_s": 0.1, "write_device": uri, "erase": uri}
+    settings = {"runtime_s": 0.5, "ramp_s": 0.1, "write_device": uri}
     plan = plan_fio(uri, DEPTHS, block_bytes=BLOCKS, read_percent=SHARES, **settings)
     return compare_surface(surface_points(run_fio(plan, tmp_path_factory.mktemp("surface") / "sweep")))
 

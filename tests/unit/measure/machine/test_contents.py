@@ -11,7 +11,7 @@ from device_labels import LABELS, MAKERS
 
 from measure.errors import UnsafeTargetError
 from measure.machine import contents
-from measure.machine.contents import END_BYTES, ends_are_zero, signature_on
+from measure.machine.contents import END_BYTES, ends_are_zero, signature_of, signature_on
 
 MIB = 2**20
 SIZE = 512 * MIB
@@ -65,6 +65,13 @@ def test_ends_are_looked_at_and_the_middle_is_not() -> None:
         assert ends_are_zero(read, len(content)) is blank
         content[at] = 0
     assert ends_are_zero(read, len(content))
+
+
+def test_an_export_is_judged_by_its_ends() -> None:
+    content = bytearray(SIZE)
+    assert signature_of(lambda offset, length: bytes(content[offset : offset + length]), SIZE) is None
+    content[:8] = b"LUKS\xba\xbe\x00\x01"
+    assert signature_of(lambda offset, length: bytes(content[offset : offset + length]), SIZE) == "crypto_LUKS"
 
 
 def test_without_libblkids_programs_nothing_is_written(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
