@@ -23,7 +23,7 @@ from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
 from measure.formats.watched import looks_like_record, record_sweep
 from measure.sweep import Sweep, join
-from measure.text_files import STDIN, read_head, read_text, reading
+from measure.text_files import HEAD_BYTES, STDIN, read_head, read_text, reading
 
 Format = Literal["fio", "mlc", "curves", "record", "sysstat", "server", "table", "log"]
 
@@ -94,12 +94,12 @@ def sniff(text: str, name: str) -> Format:
             f'{name} is JSON, but not fio\'s (no "fio version"), nor that of {", ".join(JSON)}; run fio with '
             "--output-format=json+"
         )
-    if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
+    if "verify failed" in text[:HEAD_BYTES] or "\nverify: " in text[:HEAD_BYTES]:
         raise DataError(
             f"{name} holds fio's messages of a data verification that failed, and no result; settle that, then "
             "measure again"
         )
-    if start.startswith(("fio:", "fio-")) or "fio: terminating" in text[:65536] or _ANNOUNCED.search(text[:65536]):
+    if start.startswith(("fio:", "fio-")) or "fio: terminating" in text[:HEAD_BYTES] or _ANNOUNCED.search(text[:HEAD_BYTES]):
         raise DataError(f"{name} holds fio's messages but no JSON result; run fio again with --output-format=json+")
     if looks_like_table(text):
         return "table"
@@ -127,7 +127,7 @@ class InputFile:
 
 def looks_like_log(head: str) -> bool:
     """Whether the first lines are those of a fio log, of requests or of histograms."""
-    lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
+    lines = [line for line in head.split("\n")[:_LOOK_AT_LINES] if line.strip()]
     whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
     return bool(whole) and all(_LOG_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
 

@@ -24,7 +24,7 @@ from measure.findings import Finding
 from measure.formats.tables.cells import read_table
 from measure.formats.tables.column_names import unit_scale
 from measure.sweep import Provenance, Sweep, describe_series
-from measure.text_files import check_rows
+from measure.text_files import HEAD_BYTES, check_rows
 from measure.units import CACHE_LINE_BYTES, counted
 
 _COLUMNS = ("pause", "bandwidth_mean", "latency_mean")
@@ -51,7 +51,7 @@ def _looks_like_table(text: str) -> bool:
 
 def looks_like_pairs(text: str) -> bool:
     """Whether the first lines hold two numbers each and nothing else."""
-    lines = [line for line in _lines(text[:65536])[:_LOOK_AT_LINES] if line.strip()]
+    lines = [line for line in _lines(text[:HEAD_BYTES])[:_LOOK_AT_LINES] if line.strip()]
     return len(lines) > 1 and all(len(line) < 200 and _PAIR.match(line) for line in lines)
 
 

@@ -68,9 +68,10 @@ def circulating(users: float, outstanding: float) -> tuple[float, tuple[str, ...
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
 
 
-def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
+def servers_sweep(runs: Mapping[str, Sequence[ServerRun]]) -> Sweep:
     """The runs of several files, {file: runs}, as one sweep. DataError where they mix kinds of load, or tools."""
     listed = [(file, run) for file, found in runs.items() for run in found]
+    name = listed[0][0]
     tools = {run.tool for _, run in listed}
     if len(tools) > 1:
         raise DataError(f"{name}: runs of {' and '.join(sorted(tools))} cannot be one sweep; load one tool's at a time")
@@ -103,7 +104,7 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
-    return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=name), _distinct(findings), name=name)  # type: ignore[arg-type]
+    return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=", ".join(runs)), _distinct(findings), name=name)  # type: ignore[arg-type]
 
 
 def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:

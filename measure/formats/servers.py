@@ -17,6 +17,7 @@ from measure.errors import DataError
 from measure.formats import server_reports
 from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, circulating, servers_sweep
 from measure.sweep import Sweep
+from measure.text_files import HEAD_BYTES
 
 
 def documents(text: str) -> list[Mapping[str, Any]]:
@@ -165,7 +166,7 @@ def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
         return None if read is None else lambda _, name: [read(one, name) for one in found]
     if server_reports.looks_like_locust(text):
         return server_reports.locust
-    head = text[:65536].replace("\r", "\n")
+    head = text[:HEAD_BYTES].replace("\r", "\n")
     found_text = next((each for each in TEXTS.values() if re.search(each[0], head, re.MULTILINE)), None)
     return None if found_text is None else partial(_each_run, *found_text[1:])
 
@@ -193,4 +194,4 @@ def server_runs_sweep(texts: Mapping[str, str]) -> Sweep:
         if read is None:
             raise DataError(f"{name} is of no load generator that is read")
         runs[name] = read(text, name)
-    return servers_sweep(runs, next(iter(texts)) if len(texts) == 1 else "")
+    return servers_sweep(runs)

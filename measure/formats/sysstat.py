@@ -21,6 +21,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.watched import DeviceInterval, watched_sweep
 from measure.sweep import Sweep
+from measure.text_files import HEAD_BYTES
 
 _BYTES = {"sec/s": 512.0, "kB/s": 1024.0, "MB/s": 2.0**20}
 _STAMPS = ("%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%dT%H:%M:%S%z")
@@ -38,7 +39,7 @@ class Report:
 
 def looks_like_sysstat(text: str) -> bool:
     """Whether the text is a log of iostat -x."""
-    return re.search(r"^Device\b.*%util", text[:65536], re.MULTILINE) is not None
+    return re.search(r"^Device\b.*%util", text[:HEAD_BYTES], re.MULTILINE) is not None
 
 
 def sysstat_sweep(text: str, name: str) -> Sweep:

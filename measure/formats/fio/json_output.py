@@ -43,6 +43,8 @@ from measure.formats.fio.record import (
 from measure.units import counted
 
 MAX_JOBS = 10_000
+YEAR_3000_S = 32_503_680_000
+"""A stamp from here on is damaged."""
 
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
 _AGAIN = "run fio with --output-format=json --output=FILE"
@@ -92,8 +94,8 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
     for clones in groups.values():
         own = _options(clones[0].get("job options"))
         # Only numjobs makes clones; jobs of equal names without it are different jobs.
-        asked = whole({**shared, **own}.get("numjobs", "1"), 1)
-        parts = [clones] if asked > 1 and own | shared else [[job] for job in clones]
+        asked = whole({**shared, **own}.get("numjobs", ""))
+        parts = [clones] if asked > 1 else [[job] for job in clones]
         for part in parts:
             yield _record(document, part, {**shared, **own}, name)
 
@@ -104,7 +106,7 @@ def _record(
     job = str(clones[0].get("jobname", ""))
     findings: list[Finding] = []
     flows = [flow for clone in clones for flow in _flows(clone, name, job, options)]
-    outstanding = math.fsum(f.rate * f.latency.mean_s for f in flows if f.rate > 0)
+    outstanding = math.fsum(f.rate * f.latency.mean_s for f in flows if f.rate)
     error = next((e for c in clones if (e := int(number_in(c, "error")))), 0)
     total_errors = sum(int(number_in(c, "total_err")) for c in clones)
     if total_errors and not error:
@@ -117,8 +119,8 @@ def _record(
                 "look at the kernel's log (dmesg), then measure again",
             )
         )
-    asked = whole(options.get("numjobs", "1"), 1)
-    if asked > 1 and len(clones) == 1 and outstanding > 1.2 * whole(options.get("iodepth", "1"), 1):
+    asked = whole(options.get("numjobs", ""))
+    if asked > 1 and len(clones) == 1 and outstanding > 1.2 * whole(options.get("iodepth", "")):
         # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it.
         options = {**options, "group_reporting": "1"}
     if any(is_set(options, key) for key in ("rate", "rate_iops", "thinktime")):
@@ -175,22 +177,23 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
     if mixed:
         flow = _flow(mixed, name, job, 0.0)
         if read or write:  # unified_rw_reporting=both
-            r, w = number_in(read, "total_ios"), number_in(write, "total_ios")
-            fraction = r / (r + w) if r + w else math.nan
+            reads = number_in(read, "total_ios")
+            total = reads + number_in(write, "total_ios")
+            fraction = reads / total if total else math.nan
         else:
             fraction = _read_fraction_asked(rw, options)
         yield replace(flow, reads=fraction * flow.requests)
         return
     # Reads inside a write job come from verification only; without it somebody has edited the file.
     contradicted = {"write": read, "randwrite": read, "read": write, "randread": write}.get(rw, {})
-    if number_in(contradicted, "iops") > 0 and not is_set(options, "verify"):
+    if number_in(contradicted, "iops") and not is_set(options, "verify"):
         other = "reads" if "write" in rw else "writes"
         raise DataError(
             f"{name}: job {job!r} was asked for rw={rw}, yet it records {other}; fio does not write this, so the file "
             "was edited; measure again or give the original"
         )
     for direction, section in (("read", read), ("write", write)):
-        if section and (number_in(section, "iops") > 0 or number_in(section, "runtime") > 0):
+        if number_in(section, "iops") or number_in(section, "runtime"):
             yield replace(_flow(section, name, job, 1.0 if direction == "read" else 0.0), direction=direction)
 
 
@@ -218,13 +221,13 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
             stats = section_of(section, base + suffix)
             if not stats:
                 continue
-            if not kind and number_in(stats, "mean") > 0:
+            if not kind and number_in(stats, "mean"):
                 mean, sd, kind = number_in(stats, "mean") * unit, number_in(stats, "stddev") * unit, base
             if not percentiles and (listed := section_of(stats, "percentile")):
-                percentiles = {positive(p): positive(v) * unit for p, v in listed.items() if positive(p) > 0}
+                percentiles = {positive(p): positive(v) * unit for p, v in listed.items() if positive(p)}
             if histogram is None and (listed := section_of(stats, "bins")):
                 _refuse_damaged(listed, name, job)
-                bins = {positive(middle): int(n) for middle, v in listed.items() if (n := positive(v)) > 0}
+                bins = {positive(middle): int(n) for middle, v in listed.items() if (n := positive(v))}
                 histogram = counted_latencies(bins, unit, base) if bins else None
     return Moments(mean, sd, kind, percentiles, histogram)
 
@@ -251,11 +254,10 @@ def _options(value: Any) -> dict[str, str]:
 
 
 def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:
-    if rw in ("randrw", "rw", "readwrite"):
+    way = rw.removeprefix("rand")
+    if way in ("rw", "readwrite"):
         return min(100.0, positive(options.get("rwmixread", "50"))) / 100
-    return {"": 1.0 if options else math.nan, "read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(
-        rw, math.nan
-    )
+    return {"": 1.0 if options else math.nan, "read": 1.0, "write": 0.0}.get(way, math.nan)
 
 
 def _disk(document: Mapping[str, Any]) -> str:
@@ -269,7 +271,7 @@ def _started_at(document: Mapping[str, Any], runtime_s: float) -> str:
     """Start time of the run, ISO 8601, as precise as fio's stamp of its end (ms or s); empty without a stamp."""
     ended_ms = number_in(document, "timestamp_ms")
     ended = ended_ms / 1e3 or number_in(document, "timestamp")
-    if not 0 < ended - runtime_s < 32503680000:  # the year 3000
+    if not ended or ended >= YEAR_3000_S:
         return ""
     resolution = "milliseconds" if ended_ms else "seconds"
     return datetime.fromtimestamp(ended - runtime_s, UTC).isoformat(timespec=resolution)

@@ -23,6 +23,8 @@ pmemblk cpuio exec
 """
 SYNC_ENGINES = frozenset(_SYNC.split())
 DEFAULT_ENGINE = "psync"
+MOSTLY_PERCENT = 99.9
+"""The share of time at depth 1 from which a record without options is one of depth 1, percent."""
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 
 HOST_TIME = "host_cpu_s"
@@ -96,19 +98,19 @@ class FioRecord:
     @property
     def jobs(self) -> int:
         """Number of clones: their records where each has its own, numjobs where they were reported as a group."""
-        asked = whole(self.options.get("numjobs", "1"), 1)
+        asked = whole(self.options.get("numjobs", ""))
         grouped = is_set(self.options, "group_reporting")
         return asked if grouped and self.records == 1 else self.records
 
     @property
     def depth(self) -> int | None:
         """Outstanding requests per job: iodepth, but 1 for synchronous engines; None where it was not recorded."""
-        if not self.options and self.iodepth_levels.get("1", 0.0) < 99.9:
+        if not self.options and positive(self.iodepth_levels.get("1")) < MOSTLY_PERCENT:
             return None
         named = "ioengine" in self.options or (self.all_options and bool(self.options))
         if self.engine in SYNC_ENGINES and named:
             return 1
-        return whole(self.options.get("iodepth", "1"), 1)
+        return whole(self.options.get("iodepth", ""))
 
     @property
     def block_bytes(self) -> float:
@@ -155,7 +157,7 @@ def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: 
     record = FioRecord(
         throughput_per_s=rate,
         bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows),
-        latency=pooled([(f.rate, f.latency) for f in flows if f.rate > 0]),
+        latency=pooled([(f.rate, f.latency) for f in flows if f.rate]),
         read_fraction=math.fsum(f.reads for f in flows) / requests if requests else math.nan,
         requests=int(requests),
         runtime_s=max((f.runtime_s for f in flows), default=0.0),
@@ -163,7 +165,7 @@ def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: 
         findings=tuple(findings),
         **known,
     )
-    if not rate > 0 or record.latency.kind != "clat":
+    if record.latency.kind != "clat":
         return record
     completion_only = Finding(
         "completion-latency-only",
@@ -177,9 +179,7 @@ def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: 
 
 
 def _by_direction(flows: Sequence[Flow]) -> dict[str, tuple[float, Moments]]:
-    if not all(f.direction for f in flows):
-        return {}
-    parts = {d: [(f.rate, f.latency) for f in flows if f.direction == d and f.rate > 0] for d in ("read", "write")}
+    parts = {d: [(f.rate, f.latency) for f in flows if f.direction == d and f.rate] for d in ("read", "write")}
     return {d: (math.fsum(rate for rate, _ in each), pooled(each)) for d, each in parts.items() if each}
 
 
@@ -212,7 +212,7 @@ def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:
     if len(parts) == 1:
         return parts[0][1]
     total = math.fsum(rate for rate, _ in parts)
-    if not parts or total <= 0:
+    if not total:
         return Moments(math.nan, math.nan, "")
     mean = math.fsum(rate * m.mean_s for rate, m in parts) / total
     second = math.fsum(rate * (m.sd_s**2 + m.mean_s**2) for rate, m in parts) / total
@@ -230,15 +230,15 @@ def is_set(options: Mapping[str, str], key: str) -> bool:
     return options.get(key, "0").strip().lower() not in ("0", "no", "false", "none")
 
 
-def whole(text: str, default: int) -> int:
-    """A count of at least 1 (iodepth, numjobs); ``default`` where the text is not one."""
-    return max(1, int(text)) if re.fullmatch(r"\s*\d{1,9}\s*", text) else default
+def whole(text: str) -> int:
+    """A count of at least 1 (iodepth, numjobs); 1, fio's default, where the text is not one."""
+    return max(1, int(text)) if re.fullmatch(r"\s*\d{1,9}\s*", text) else 1
 
 
 def check_record(record: FioRecord) -> Iterator[Finding]:
     """Findings on one record; the importer adds the curve and the load."""
     asked = record.options.get("iodepth", "1").strip()
-    if record.engine not in SYNC_ENGINES or record.depth != 1 or asked in ("1", "") or not record.options:
+    if record.engine not in SYNC_ENGINES or record.depth != 1 or asked in ("1", ""):
         return
     explicit = "ioengine" in record.options
     yield Finding(
@@ -255,7 +255,7 @@ def check_record(record: FioRecord) -> Iterator[Finding]:
 
 def host_columns(record: FioRecord) -> dict[str, float]:
     """The column of processor time per request of a point; no column where fio does not report it."""
-    known = math.isfinite(record.cpu_s) and record.cpu_s > 0 and record.requests > 0
+    known = record.cpu_s > 0 and record.requests
     return {HOST_TIME: record.cpu_s / record.requests} if known else {}
 
 
@@ -281,16 +281,12 @@ def fio_documents(text: str) -> tuple[list[dict[str, Any]], bool]:
             document, end = decoder.raw_decode(text, match.start())
         except (ValueError, RecursionError):
             failed += 1
-            if failed >= MAX_FAILED_DOCUMENTS:
+            if failed == MAX_FAILED_DOCUMENTS:
                 break
             continue
-        if _is_fio(document):
+        if isinstance(document.get("jobs"), list):
             found.append(document)
     return found, failed > 0
-
-
-def _is_fio(document: Mapping[str, Any]) -> bool:
-    return "fio version" in document and isinstance(document.get("jobs"), list)
 
 
 def jobs_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:

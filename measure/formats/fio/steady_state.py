@@ -119,8 +119,7 @@ def judge(intervals: Intervals) -> SteadyState | None:
     rates = np.array(intervals.throughput_per_s)
     if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:
         return None
-    end = intervals.end_s[-1]
-    rounds = np.diff(intervals.completed(np.linspace(0.0, end, ROUNDS + 1))) / (end / ROUNDS)
+    rounds = np.diff(intervals.completed(np.linspace(0.0, intervals.end_s[-1], ROUNDS + 1)))
     mean = float(rounds.mean())
     change = float(np.polyfit(np.arange(ROUNDS), rounds, 1)[0]) * (ROUNDS - 1) / mean
     return SteadyState(float(np.ptp(rounds)) / mean, change, _is_trend(rates))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from measure.errors import DataError
 from measure.formats.tables.column_names import UNITS, ColumnRole
-from measure.text_files import check_rows
+from measure.text_files import HEAD_BYTES, check_rows
 
 _MOST_COLUMNS, _LOOKED_AT = 1000, 50
 IN_CELLS = "in its cells"
@@ -49,7 +49,7 @@ class TextTable:
 
 def looks_like_table(text: str) -> bool:
     """Whether the text begins like a table: a header of two or more names, then a row with the same number of cells."""
-    lines, _ = _body(text[:65536])
+    lines, _ = _body(text[:HEAD_BYTES])
     if not lines or (separator := _separator(lines[0])) is None:
         return False
     has_name = any(re.search(r"[^\W\d_]", name) for name in lines[0].split(separator))

@@ -26,12 +26,12 @@ def test_clients_that_a_tool_prints_are_taken_whatever_the_file_is_called() -> N
 
 def test_failures_are_a_share_where_the_requests_were_counted() -> None:
     def told(**more: Any) -> str:
-        (finding,) = servers_sweep({"run": [ServerRun("wrk", 1e3, 8e-3, clients=8, failed=30.0, **more)]}, "r").findings
+        (finding,) = servers_sweep({"run": [ServerRun("wrk", 1e3, 8e-3, clients=8, failed=30.0, **more)]}).findings
         return finding.message
 
     assert told(requests=1000.0).startswith("run: 3 % of the answers are errors")
     assert told().startswith("run: 30 answers are errors")
-    assert not servers_sweep({"run": [ServerRun("wrk", 1e3, 8e-3, clients=8)]}, "r").findings
+    assert not servers_sweep({"run": [ServerRun("wrk", 1e3, 8e-3, clients=8)]}).findings
 
 
 def test_curves_stand_in_the_order_of_their_names_and_then_of_the_load() -> None:
@@ -39,6 +39,6 @@ def test_curves_stand_in_the_order_of_their_names_and_then_of_the_load() -> None
         return ServerRun("locust", 100.0 * clients, 1e-2, clients=clients, series=series)
 
     runs = {"z.csv": [made("GET /b", 8), made("GET /b", 2)], "a.csv": [made("GET /a", 8), made("", 4)]}
-    points = servers_sweep(runs, "runs").points
+    points = servers_sweep(runs).points
     found = list(zip(points["series"], points["load"], strict=True))
     assert found == [("GET /a", 8), ("GET /b", 2), ("GET /b", 8), ("locust", 4)]
