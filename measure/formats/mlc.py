@@ -205,7 +205,7 @@ def _mix(run: _Run) -> Mix:
     flag = re.search(r"(?:^|\s)-W\s*(\d{1,3})", run.command)
     if flag is not None and int(flag[1]) in W_FLAGS:
         return W_FLAGS[int(flag[1])]
-    if flag is None and (re.search(r"(?:^|\s)-R\b", run.command) or (run.command and not run.traffic)):
+    if flag is None and run.command and not run.traffic:
         return Mix(1.0)  # reads are the default of --loaded_latency
     return parse_mix(run.traffic)
 
@@ -233,7 +233,7 @@ def _table(run: _Run, name: str) -> pd.DataFrame:
     delay, latency_ns, bandwidth_mb = (list(column) for column in zip(*run.rows, strict=True))
     bandwidth = [b * 1e6 for b in bandwidth_mb]
     for d, r, b in run.rows:
-        if r <= 0 or b <= 0:
+        if min(r, b) <= 0:
             raise DataError(
                 f"{run.source}: {r:g} ns and {b:g} MB/s at delay {d:g} cannot be right; remove the row or run again"
             )
