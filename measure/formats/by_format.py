@@ -31,9 +31,8 @@ MAX_TEXT = 2**29  # characters of all files together, without logs
 
 _LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
 _HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
-_LOOK_AT_LINES = 5
+_LOOK_AT_LINES, _QUOTED = 5, 40
 _NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
-_LOOK_AT = 2**16
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
 
@@ -83,7 +82,7 @@ NAMES: Mapping[Format, str] = {**{kind: reader.name for kind, reader in _TEXTS.i
 
 def sniff(text: str, name: str) -> Format:
     """The format of a text; DataError saying what the text looks like where no reader applies."""
-    start = text.lstrip("\ufeff \t\r\n")
+    start, head = text.lstrip("\ufeff \t\r\n"), text[:HEAD_BYTES]
     kind = next((kind for kind, reader in _TEXTS.items() if kind != "table" and reader.looks_like(text)), None)
     if kind is not None:
         return kind
@@ -94,16 +93,16 @@ def sniff(text: str, name: str) -> Format:
             f'{name} is JSON, but not fio\'s (no "fio version"), nor that of {", ".join(JSON)}; run fio with '
             "--output-format=json+"
         )
-    if "verify failed" in text[:HEAD_BYTES] or "\nverify: " in text[:HEAD_BYTES]:
+    if "verify failed" in head or "\nverify: " in head:
         raise DataError(
             f"{name} holds fio's messages of a data verification that failed, and no result; settle that, then "
             "measure again"
         )
-    if start.startswith(("fio:", "fio-")) or "fio: terminating" in text[:HEAD_BYTES] or _ANNOUNCED.search(text[:HEAD_BYTES]):
+    if start.startswith(("fio:", "fio-")) or "fio: terminating" in head or _ANNOUNCED.search(head):
         raise DataError(f"{name} holds fio's messages but no JSON result; run fio again with --output-format=json+")
     if looks_like_table(text):
         return "table"
-    begins = " ".join(start[:40].split())
+    begins = " ".join(start[:_QUOTED].split())
     refusal = DataError if has_numbers(text) else NoMeasurementError
     raise refusal(
         f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, {TOOLS}); "
@@ -113,7 +112,7 @@ def sniff(text: str, name: str) -> Format:
 
 def has_numbers(text: str) -> bool:
     """Whether a line near the beginning holds two numbers next to each other."""
-    return _NUMBERS.search(text[:_LOOK_AT]) is not None
+    return _NUMBERS.search(text[:HEAD_BYTES]) is not None
 
 
 @dataclass(frozen=True)

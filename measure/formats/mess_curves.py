@@ -31,9 +31,12 @@ _COLUMNS = ("pause", "bandwidth_mean", "latency_mean")
 _RATIOS = ("read_pct_rounded", "rw_ratio")
 _NUMBER = r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
 _PAIR = re.compile(rf"^\s*{_NUMBER}[ \t,;]+{_NUMBER}\s*$")
-_FILE_NAME = re.compile(r"bwlat_(\d{1,3})\b")
+_FILE_NAME = re.compile(r"bwlat_(100|\d{1,2})\b")
 _LOOK_AT_LINES = 20
-_LONGEST_LINE = 4000
+_MOST = 1e15
+"""Larger numbers are no bandwidth and no latency."""
+_LEAST_LINES, _MOST_LINES = 0.9, 1.3
+"""Lines in flight at the idle end where the units are right: one, and what the loaders add."""
 
 Row = dict[str, Any]
 
@@ -45,14 +48,13 @@ def looks_like_curves(text: str) -> bool:
 
 def _looks_like_table(text: str) -> bool:
     """Whether the first line has the columns of Mess's CSV."""
-    first = _lines(text)[0]
-    return len(first) < _LONGEST_LINE and set(_COLUMNS) <= {cell.strip() for cell in first.split(",")}
+    return set(_COLUMNS) <= {cell.strip() for cell in _lines(text[:HEAD_BYTES])[0].split(",")}
 
 
 def looks_like_pairs(text: str) -> bool:
     """Whether the first lines hold two numbers each and nothing else."""
     lines = [line for line in _lines(text[:HEAD_BYTES])[:_LOOK_AT_LINES] if line.strip()]
-    return len(lines) > 1 and all(len(line) < 200 and _PAIR.match(line) for line in lines)
+    return len(lines) > 1 and all(map(_PAIR.match, lines))
 
 
 def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Sweep:
@@ -120,7 +122,7 @@ def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> Iterator[Row]:
     """Rows of two unnamed columns: bandwidth, latency; the read percentage is in the file's name."""
     scales = [unit_scale(role, units.get(role, usual)) for role, usual in (("bandwidth", "MB/s"), ("latency", "ns"))]
     match = _FILE_NAME.search(name)
-    percent = float(match[1]) if match and int(match[1]) <= 100 else math.nan
+    percent = float(match[1]) if match else math.nan
     for number, line in enumerate(_lines(text), 1):
         cells = re.split(r"[ \t,;]+", line.strip())
         if cells == [""]:
@@ -132,7 +134,7 @@ def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> Iterator[Row]:
 
 
 def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str) -> Row:
-    if not latency_s > 0 or (not 0 <= read <= 1 and not math.isnan(read)):
+    if not latency_s > 0 or read < 0 or read > 1:
         raise DataError(
             f"{name}: a latency of {latency_s * 1e9:g} ns at {bandwidth / 1e9:g} GB/s and {100 * read:g} % reads "
             "cannot be right; remove the row or give the original"
@@ -186,12 +188,12 @@ def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
     """The finding on assumed units, checked at the idle end, where a chaser keeps one line of 64 bytes in flight."""
     idlest = min(rows, key=lambda row: float(row["bandwidth_bytes_per_s"]))
     lines = idlest["throughput_per_s"] * idlest["latency_s"]
-    right = 0.9 <= lines <= 1.3
+    right = _LEAST_LINES <= lines <= _MOST_LINES
     return Finding(
         "latency-unit",
         "info" if right else "warning",
         f"{name}: no unit is named; read as MB/s and ns. At the lowest bandwidth, "
-        f"{idlest['throughput_per_s'] * 64e-6:.4g} MB/s, bandwidth x latency is then {lines:.3g} lines of "
+        f"{idlest['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s, bandwidth x latency is then {lines:.3g} lines of "
         f"{CACHE_LINE_BYTES} B in flight, {'as' if right else 'not 1 as'} a pointer chase alone has it.",
         "" if right else "the latency may be in cycles of the CPU; divide by the clock in GHz then.",
         "say the units, as --columns bandwidth=1:MB/s,latency=2:ns.",
@@ -208,6 +210,6 @@ def _number(cell: str, line: int, name: str) -> float:
         value = float(cell)
     except ValueError:
         value = math.nan
-    if not abs(value) < 1e15:
+    if not abs(value) < _MOST:
         raise DataError(f"{name}: {cell[:40]!r} in line {line} is not a number; correct the cell or give the original")
     return value

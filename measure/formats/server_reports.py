@@ -104,7 +104,8 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]]) -> Sweep:
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
-    return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=", ".join(runs)), _distinct(findings), name=name)  # type: ignore[arg-type]
+    origin = Provenance(tool=tools.pop(), source=", ".join(runs))
+    return Sweep(table, kind, unit, origin, _distinct(findings), name=name)  # type: ignore[arg-type]
 
 
 def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
@@ -113,7 +114,7 @@ def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
         return run.rate_per_s, []
     if run.clients is not None:
         return run.clients, []
-    outstanding = run.throughput_per_s * (run.response_s or 0.0)
+    outstanding = run.throughput_per_s * run.response_s  # type: ignore[operator]  # a tool prints one of both
     whole = max(1, round(outstanding))
     if abs(outstanding / whole - 1) > NEAR_WHOLE:
         raise DataError(
@@ -141,12 +142,16 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
         yield Finding("load-generator", "info", note, load=load)
 
 
+_BEGINNING = 20
+"""Characters of a remark that tell its kind; behind them are the file and its numbers."""
+
+
 def _distinct(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Each finding once, at the first load that has it."""
     first: dict[Any, Finding] = {}
     for finding in findings:
-        key = (finding.check, finding.message) if finding.severity != "info" else (finding.check, finding.message[:20])
-        first.setdefault(key, finding)
+        message = finding.message[:_BEGINNING] if finding.severity == "info" else finding.message
+        first.setdefault((finding.check, message), finding)
     return tuple(first.values())
 
 
@@ -155,8 +160,8 @@ CLOSED_LOOP = (
     "the tail under arrivals at a rate is longer"
 )
 
-AB_STEP_S = 1e-4
-"""The resolution of ab's standard deviation of times, seconds."""
+AB_LEAST_S, AB_LEAST_SD_S = 0.01, 5e-4
+"""ab prints mean times in whole ms and their deviation in tenths; below these it is too coarse."""
 
 CUT_OFF = "aborted due to deadline"
 """oha's error for requests still in flight at the end of the run: not a failure of the server."""
@@ -212,7 +217,7 @@ def ab(text: str, name: str) -> ServerRun:
     measured = maybe(r"^Total:\s+\d+\s+(\d+)", text) / 1e3
     spread = maybe(r"^Total:\s+\d+\s+\d+\s+([\d.]+)", text) / 1e3
     percents = {float(p): float(t) / 1e3 for p, t in re.findall(r"^\s*(\d+)%\s+(\d+)", text, re.MULTILINE)}
-    coarse = measured < 0.01
+    coarse = measured < AB_LEAST_S
     other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first response: not an error
     notes = ["ab measures whole milliseconds: the mean is clients / throughput (Little's law)"] if coarse else []
     return ServerRun(
@@ -221,7 +226,7 @@ def ab(text: str, name: str) -> ServerRun:
         clients / rate if coarse else measured,
         clients=clients,
         percentiles=percents,
-        sd_s=spread if spread >= 5 * AB_STEP_S else math.nan,
+        sd_s=spread if spread >= AB_LEAST_SD_S else math.nan,
         requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
         failed=maybe(r"^Failed requests:\s+(\d+)", text) - other_length + maybe(r"^Non-2xx responses:\s+(\d+)", text),
         notes=(CLOSED_LOOP, *notes),

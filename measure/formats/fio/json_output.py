@@ -109,7 +109,7 @@ def _record(
     outstanding = math.fsum(f.rate * f.latency.mean_s for f in flows if f.rate)
     error = next((e for c in clones if (e := int(number_in(c, "error")))), 0)
     total_errors = sum(int(number_in(c, "total_err")) for c in clones)
-    if total_errors and not error:
+    if total_errors:
         findings.append(
             Finding(
                 "io-errors",

@@ -92,6 +92,13 @@ STANDS_OUT = 3.0
 STEP_STANDS_OUT = 5.0
 """The same for a sudden change: higher, as its place is the best of many, for the same rate of false alarms."""
 
+MOST_ALIKE = 0.9
+"""The largest autocorrelation of the scatter that is corrected for."""
+ROUNDING = 1e-9
+"""Scatter below this share of the mean is rounding."""
+STEP_EDGE = 0.25
+"""The share of a run, at either end, in which no step is looked for."""
+
 FEWEST_INTERVALS = 10
 COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend")
 
@@ -134,7 +141,7 @@ def _is_trend(rates: NDArray[np.float64]) -> bool:
     slope = float(x @ rates) / float(x @ x)
     if _stands_out(slope, 1 / float(x @ x), rates - rates.mean() - slope * x, rates.mean(), STANDS_OUT):
         return True
-    least = len(rates) // 4
+    least = int(STEP_EDGE * len(rates))
     steps = [_step(rates, at) for at in range(least, len(rates) - least + 1)]
     change, variance, left = min(steps, key=lambda step: float(step[2] @ step[2]))
     return _stands_out(change, variance, left, rates.mean(), STEP_STANDS_OUT)
@@ -150,9 +157,9 @@ def _step(rates: NDArray[np.float64], at: int) -> tuple[float, float, NDArray[np
 def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean: float, limit: float) -> bool:
     """Whether a change exceeds ``limit`` standard errors, from the residuals ``left`` and their autocorrelation."""
     square = float(left @ left)
-    if square <= (1e-9 * mean) ** 2 * len(left):
+    if square <= (ROUNDING * mean) ** 2 * len(left):
         return change != 0
-    alike = min(max(float(left[1:] @ left[:-1]) / square, 0.0), 0.9)
+    alike = min(max(float(left[1:] @ left[:-1]) / square, 0.0), MOST_ALIKE)
     return abs(change) > limit * math.sqrt(square / (len(left) - 2) * variance * (1 + alike) / (1 - alike))
 
 

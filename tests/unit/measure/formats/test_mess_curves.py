@@ -21,7 +21,9 @@ def test_messs_table_is_a_curve_over_the_pause_for_each_read_percentage() -> Non
     assert (row["load"], row["bandwidth_bytes_per_s"], row["latency_s"]) == (450, 15.5e9, pytest.approx(94.9e-9))
     assert row["throughput_per_s"] == 15.5e9 / 64
     assert sweep.provenance.details["idle_latency_s"]["read"] == pytest.approx(90.2e-9)
-    assert [f.check for f in sweep.findings] == ["idle-point"]
+    (finding,) = sweep.findings
+    assert finding.check == "idle-point"
+    assert "mess.csv: 2 rows with a bandwidth of zero: idle latency, 90.1 to 90.2 ns, no point" in finding.message
 
 
 def test_messs_table_can_be_fitted_and_compared() -> None:
@@ -36,6 +38,8 @@ def test_a_text_file_takes_its_ratio_from_its_name_and_its_unit_from_the_idle_en
     assert sweep.points["load"].tolist() == sweep.points["bandwidth_bytes_per_s"].tolist()
     assert len(sweep) == 5
     assert {f.check: f.severity for f in sweep.findings} == {"rows-left-out": "warning", "latency-unit": "info"}
+    assert "1 row left out, with a bandwidth below zero (the first: -81.2 MB/s)" in sweep.findings[0].message
+    assert "bandwidth, 640.5 MB/s, bandwidth x latency is then 0.998 lines of 64 B" in sweep.findings[1].message
 
 
 def test_a_text_file_in_cycles_is_not_confirmed_and_declared_units_are_taken() -> None:
@@ -64,7 +68,9 @@ def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
         ("pause,bandwidth_mean,latency_mean\n", "has a header but no row"),
         ("pause,bandwidth_mean,latency_mean\n1,2\n", "line 2 has fewer cells than the header"),
         ("pause,bandwidth_mean,latency_mean\n1,fast,3\n", "'fast' in line 2 is not a number"),
-        ("pause,bandwidth_mean,latency_mean\n1,5,0\n", "a latency of 0 ns"),
+        ("pause,bandwidth_mean,latency_mean\n1,5,0\n", "a latency of 0 ns at 5 GB/s"),
+        ("pause,bandwidth_mean,latency_mean,rw_ratio\n1,5,9,120\n", "a latency of 9 ns at 5 GB/s and 120 % reads"),
+        ("pause,bandwidth_mean,latency_mean,rw_ratio\n1,5,9,-20\n", "at 5 GB/s and -20 % reads"),
         ("pause,bandwidth_mean,latency_mean\n1,0,90\n", "no row has a bandwidth above zero"),
         ("pause,bandwidth_mean,latency_mean\n1,5,90\n1,6,95\n", "every row has the same pause"),
         ("1 2\n3 4\n5 6 7\n" + "1 2\n" * 30, "is not a bandwidth-latency file"),

@@ -115,6 +115,8 @@ def test_files_of_curves_are_told_apart() -> None:
     same = curves_sweep({"a/bwlat_50.txt": "640 95\n1280 96\n", "b/bwlat_50.txt": "640 95\n1280 96\n"})
     assert list(same.series) == ["a/bwlat_50.txt: 50/50 mix", "b/bwlat_50.txt: 50/50 mix"]
     assert same.name == ""
+    assert list(curves_sweep({"a.txt": "640 95\n1280 96\n"}).series) == ["all points"]
+    assert list(curves_sweep({"bwlat_0.txt": "0 95\n1280 96\n"}).provenance.details["idle_latency_s"]) == ["write"]
     two = curves_sweep({"a.txt": "640 95\n1280 96\n", "b.txt": "640 95\n1280 96\n"})
     assert list(two.series) == ["a.txt", "b.txt"]
     assert "a.txt and 1 more file: no unit is named" in two.findings[0].message
