@@ -33,10 +33,13 @@ from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head
 
 LONGEST_RUN_S = 31 * 86400.0
 """A log with a later time is damaged."""
+CLOCK_S = 1e-3
+"""The resolution of the times of a log."""
 MOST_NS = 2.0**53
 """The largest latency: up to here a float holds every whole number."""
 MOST_OF_A_REQUEST = 7  # columns
-
+HISTOGRAMS_AT_ONCE, REQUESTS_AT_ONCE, BLOCKS_AT_ONCE = 1_000, 400_000, 2
+"""Lines of a piece, and block sizes of it that are kept: two show that there is not one alone."""
 
 Table = NDArray[np.float64]
 
@@ -132,7 +135,7 @@ def _summarise_histograms(file: Path) -> LogSummary:
     blocks: set[float] = set()
     lower = upper = np.empty(0)
     unit_s, cut = 1e-9, False
-    for table, cut in _pieces(file, "histogram log", 1, 1_000):  # noqa: B007  (that of the last piece counts)
+    for table, cut in _pieces(file, "histogram log", 1, HISTOGRAMS_AT_ONCE):  # noqa: B007  (that of the last piece counts)
         counts = table[:, 3:].astype(np.int64)
         if total is None:
             total = np.zeros(counts.shape[1], dtype=np.int64)
@@ -144,7 +147,7 @@ def _summarise_histograms(file: Path) -> LogSummary:
         each = counts.sum(axis=1)
         reads += int(each[table[:, 1] == 0].sum())
         moved += float(each @ table[:, 2])
-        blocks.update(np.unique(table[:, 2])[:3].tolist())
+        blocks.update(np.unique(table[:, 2])[:BLOCKS_AT_ONCE].tolist())
         last_s = max(last_s, float(table[:, 0].max()) / 1e3)
     if total is None or not total.any():
         raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
@@ -152,7 +155,7 @@ def _summarise_histograms(file: Path) -> LogSummary:
     full = np.flatnonzero(total)
     scale = round(1 / unit_s)
     made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
-    runtime_s = max(last_s, 1e-3)
+    runtime_s = max(last_s, CLOCK_S)
     return LogSummary(
         name=file.name,
         requests=made.total,
@@ -160,7 +163,7 @@ def _summarise_histograms(file: Path) -> LogSummary:
         runtime_s=runtime_s,
         mean_s=made.mean_s,
         sd_s=made.sd_s,
-        block_bytes=blocks.pop() if len(blocks) == 1 else math.nan,
+        block_bytes=(blocks.pop() if len(blocks) == 1 else math.nan) or math.nan,
         bandwidth_bytes_per_s=moved / runtime_s,
         histogram=made,
         averaged=False,
@@ -176,7 +179,7 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
     counted = np.zeros(BINS_FIO_3, dtype=np.int64)
     cut = False
     names = {"names": ["time", "value", "direction", "block"], "usecols": [0, 1, 2, 3], "index_col": False}
-    for table, cut in _pieces(file, "latency log", 2, 400_000, **names):  # noqa: B007  (that of the last piece counts)
+    for table, cut in _pieces(file, "latency log", 2, REQUESTS_AT_ONCE, **names):  # noqa: B007  (that of the last piece counts)
         time_ms, value, direction, block = np.ascontiguousarray(table.T)
         last_s = max(last_s, float(time_ms.max()) / 1e3)
         _check_span(last_s, file)
@@ -188,10 +191,10 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
         count += n
         reads += int((direction == 0).sum())
         moved += float(block.sum())
-        blocks.update(np.unique(block)[:3].tolist())
+        blocks.update(np.unique(block)[:BLOCKS_AT_ONCE].tolist())
     if not count:
         raise DataError(f"{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME")
-    runtime_s = max(last_s, 1e-3)
+    runtime_s = max(last_s, CLOCK_S)
     full = np.flatnonzero(counted)
     lower, upper = bin_edges(full)
     single = blocks.pop() if len(blocks) == 1 else math.nan
@@ -277,7 +280,7 @@ def record_of_logs(name: LogName, files: Sequence[Path]) -> FioRecord:
     kind = "lat" if name.kind == "lat" else "clat"
     blocks = {log.block_bytes for log in logs}
     options = dict(name.options)
-    if options and len(blocks) == 1 and (block := blocks.pop()) > 0:
+    if options and len(blocks) == 1 and math.isfinite(block := blocks.pop()):
         options["bs"] = f"{block:.0f}"
     if options and len(logs) == 1 and options["numjobs"] != "1":
         options["group_reporting"] = "1"

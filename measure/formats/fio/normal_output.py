@@ -24,7 +24,8 @@ _REPORT = re.compile(
     r".{0,200}?: pid=(?P<pid>\d{1,12})"
 )
 _FLOW = re.compile(
-    r"^ {1,4}(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]{1,20}\w{0,2}), BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
+    r"^ {1,4}(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]{1,20})(?P<prefix>[kKMG]?),"
+    r" BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
     r" \([^)]{0,60}\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
 )
 _LATENCY = re.compile(
@@ -59,15 +60,14 @@ class _Printed:
     runtime_s: float
     moments: dict[str, tuple[float, float]] = field(default_factory=dict)
     percentiles: dict[float, float] = field(default_factory=dict)
-    percentiles_unit_s: float = 0.0
+    percentiles_unit_s: float | None = None
 
     def flow(self, issued: float) -> Flow:
         """The direction as a Flow, its rate from the requests ``issued``, its latency the total one where printed."""
         rate = self.rate
-        if issued > 0 and self.runtime_s > 0 and rate > 0:
+        if issued and self.runtime_s:
             finer = issued / self.runtime_s
-            near = abs(finer / rate - 1) < 0.02 or (rate < 50 and abs(finer - rate) <= 1)
-            rate = finer if near else rate
+            rate = finer if abs(finer - rate) <= max(1, 0.02 * rate) else rate
         kind = next((k for k in ("lat", "clat") if k in self.moments), "")
         mean, sd = self.moments.get(kind, (math.nan, math.nan))
         requests = float(round(rate * self.runtime_s))
@@ -153,19 +153,19 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
 def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
     """Add a line to the report, and return the direction that the next lines belong to."""
     if match := _FLOW.match(line):
-        rate, bandwidth = _count(match["iops"]), _bytes_per_s(match["bw"])
+        rate, bandwidth = positive(match["iops"]) * _COUNT[match["prefix"]], _bytes_per_s(match["bw"])
         printed = _Printed(match["way"], rate, bandwidth, float(match["ms"]) / 1e3)
         report.printed.setdefault(match["way"], printed)
     elif printed is not None and (match := _LATENCY.match(line)):
         unit = _SECONDS[match["unit"]]
         mean, sd = positive(match["mean"]) * unit, positive(match["sd"]) * unit
-        if mean > 0:
+        if mean:
             printed.moments.setdefault(match["kind"], (mean, sd))
     elif printed is not None and (match := _PERCENTILES.match(line)):
         printed.percentiles_unit_s = _SECONDS[match["unit"]]
     elif printed is not None and printed.percentiles_unit_s and line.lstrip().startswith("|"):
         found = {positive(p): positive(v) * printed.percentiles_unit_s for p, v in _PERCENTILE.findall(line)}
-        printed.percentiles |= {p: v for p, v in found.items() if v > 0}
+        printed.percentiles |= {p: v for p, v in found.items() if v}
     elif match := _DEPTHS.match(line):
         parts = (part.strip().partition("=") for part in match["list"].replace(">=", ">").split(","))
         report.depths = {k.replace(">", ">="): positive(v.rstrip("%")) for k, _, v in parts}
@@ -206,11 +206,6 @@ def _options(rw: str, rest: str) -> dict[str, str]:
     if size is not None and size[1] == size[2]:
         options["bs"] = re.sub(r"i?B$", "", size[1])
     return options
-
-
-def _count(text: str) -> float:
-    match = re.fullmatch(r"([\d.]+)([kKMG]?)", text)
-    return positive(match[1]) * _COUNT[match[2]] if match else 0.0
 
 
 def _bytes_per_s(text: str) -> float:

@@ -157,8 +157,11 @@ def why_unusable(record: FioRecord) -> Finding | None:
     return Finding(check, "error", f"{where} {why}", because, remedy)
 
 
+BEYOND_ERRORS = 2**31
+
+
 def _errno(number: int) -> str:
-    return os.strerror(number) if number < 2**31 else "no error number of any system"
+    return os.strerror(number) if number < BEYOND_ERRORS else "no error number of any system"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from measure.errors import DataError
@@ -46,6 +48,15 @@ def test_every_field_of_a_report() -> None:
     assert (write.options["bs"], write.read_fraction) == ("8192", 0)
     (failed,) = parse_normal(report().replace("err= 0", "err= 5"), "f")
     assert failed.error == 5
+    (ranged,) = parse_normal(report().replace("(R) 4096B", "(R) 512B"), "f")
+    assert "bs" not in ranged.options
+    (mixed,) = parse_normal(report(iops="1").replace("read:", "mixed:"), "f")
+    assert (mixed.throughput_per_s, math.isnan(mixed.read_fraction)) == (1, True)
+    assert parse_normal(report().replace("read:", "trim:"), "f")[0].requests == 0
+    for way in ("read", "write"):  # neither issued requests nor a run time
+        for hidden in ("issued", "2000"):
+            (rounded,) = parse_normal(report(iops="1").replace(hidden, "0").replace("read:", f"{way}:"), "f")
+            assert rounded.throughput_per_s == 1
 
 
 @pytest.mark.parametrize(
@@ -55,7 +66,8 @@ def test_every_field_of_a_report() -> None:
         ("100k", 204_100, 100_000),
         ("100k", 196_100, 98_050),
         ("100k", 195_900, 100_000),
-        ("40", 81, 40.5),
+        ("40", 82, 41),
+        ("1", 0, 1),
         ("40", 83, 40),
         ("1.5M", 5e6, 1.5e6),
         ("2G", 3, 2e9),
@@ -77,6 +89,7 @@ def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, iss
         ("410MB/s", "391MiB/s", 410e6),
         ("900B/s", "900B/s", 900),
         ("1.2GiB/s", "1.3GB/s", 1.2 * 2**30),
+        ("3.1Gibit/s", "3.3Gbit/s", 0),
     ],
 )
 def test_bandwidths_of_a_report(bw: str, decimal: str, rate: float) -> None:

@@ -23,16 +23,29 @@ def test_moments_and_bins_are_of_nanoseconds(tmp_path: Path) -> None:
         tmp_path,
         "".join(
             f"{ms}, {ns}, {way}, 4096, 0\n"
-            for ms, ns, way in [(500, 40, 0), (700, 60, 0), (1500, 50, 1), (2000, 50, 0)]
+            for ms, ns, way in [(500, 40, 0), (700, 60, 2), (1500, 50, 1), (2000, 50, 0)]
         ),
     )
     found = summarise(path)
-    assert (found.requests, found.reads, found.runtime_s, found.block_bytes) == (4, 3, 2, 4096)
+    assert (found.requests, found.reads, found.runtime_s, found.block_bytes) == (4, 2, 2, 4096)
     assert (found.mean_s, found.sd_s) == pytest.approx((5e-8, 5e-9 * 2**0.5), rel=1e-12)
     assert found.bandwidth_bytes_per_s == pytest.approx(4 * 4096 / 2, rel=1e-12)
     assert found.histogram.counts.tolist() == [1, 2, 1]
+    assert found.unit_known
     for edges, by in ((found.histogram.lower_s, 0), (found.histogram.upper_s, 1)):
         assert edges == pytest.approx(np.array([40, 50, 60]) * 1e-9 + by * 1e-9, rel=1e-12)
+
+
+def test_histograms_are_added_and_the_last_bin_holds_what_is_longer(tmp_path: Path) -> None:
+    """29 bins are octaves: 32 and 192 ns are the middles of the first and the third."""
+    path = _log(tmp_path, f"900, 0, 4096, 3{', 0' * 28}\n2000, 1, 4096, 0, 0, 1{', 0' * 26}\n", "x_clat_hist.1.log")
+    found = summarise(path)
+    assert (found.requests, found.reads, found.runtime_s, found.block_bytes, found.cut) == (4, 3, 2, 4096, False)
+    assert (found.mean_s, found.sd_s) == pytest.approx((72e-9, 160e-9 * 0.1875**0.5))
+    assert found.bandwidth_bytes_per_s == 4 * 4096 / 2
+    long = summarise(_log(tmp_path, "0, 20000000000, 0, 512, 0\n0, 20000000000, 0, 4096, 0\n"))
+    assert (long.histogram.counts.tolist(), long.histogram.upper_s.tolist()) == ([2], [2**34 / 1e9])
+    assert (long.runtime_s, long.bandwidth_bytes_per_s, np.isnan(long.block_bytes)) == (1e-3, 4_608_000, True)
 
 
 def test_the_last_line_of_a_killed_run_is_left_out(tmp_path: Path) -> None:
@@ -50,6 +63,8 @@ def test_the_last_line_of_a_killed_run_is_left_out(tmp_path: Path) -> None:
         ("1, 100, 0, 4096, 0\n\n2, , 0, 4096\n3, 1, 0, 1, 0\n", "line 2 is not a line of a latency log"),
         ("1, 100, 0, 4096\n99999999999999, 5, 0, 4096\n", "spans"),
         ("", "is empty"),
+        ("3, 10, 0,", "holds no whole line of a latency log"),
+        (f"1, 0, 4096{', 1' * 29}\n" * 1001 + f"1, 3, 4096{', 1' * 29}\n", "line 1002 is not a line of a histogram"),
     ],
 )
 def test_damage_is_refused_by_file_and_line(tmp_path: Path, text: str, says: str) -> None:

@@ -133,6 +133,7 @@ def test_a_text_without_points_is_refused_in_one_sentence(text: str, sentence: s
         fio_sweep({"f": text})
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("f")
+    assert "more like it" not in str(caught.value)
 
 
 def test_a_unit_that_fio_never_wrote_is_refused() -> None:
@@ -150,6 +151,8 @@ def test_reads_of_a_verifying_write_job_are_no_edit() -> None:
 def test_no_file_at_all_is_said() -> None:
     with pytest.raises(DataError, match="name at least one file"):
         fio_sweep({})
+    with pytest.raises(DataError, match=r"^f .*measure again \(and 1 more like it\)$"):
+        fio_sweep(dict.fromkeys("fg", '{"fio version": "fio-3", "jobs": ['))
 
 
 @pytest.mark.parametrize(("key", "count"), [("4032", -5), ("4032", float("nan")), ("4032", "many"), ("4032x", 5)])

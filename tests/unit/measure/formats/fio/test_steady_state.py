@@ -18,6 +18,7 @@ from measure.formats.fio.steady_state import (
     _stands_out,
     check_steady,
     judge,
+    noted_columns,
     read_interval_logs,
 )
 from measure.loads import LOADS
@@ -146,6 +147,14 @@ def test_lines_that_are_none_are_left_out(text: str) -> None:
 def test_intervals_survive_json() -> None:
     made = Intervals((0.1, 0.2), (3.0, 4.0))
     assert Intervals.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
+
+def test_a_point_has_the_columns_where_its_intervals_can_be_judged() -> None:
+    long = Intervals(tuple(range(1, 11)), (100.0,) * 10).to_dict()
+    steady = dict(zip(COLUMNS, (1, 0, pytest.approx(0, abs=1e-9), 0), strict=True))
+    assert noted_columns({"intervals": long, "request": {}}) == steady
+    assert noted_columns({"intervals": long, "request": {"arrival_rate_per_s": 9.0}}) == {}
+    assert noted_columns({"intervals": Intervals((1.0,), (5.0,)).to_dict(), "request": {}}) == {}
 
 
 # --- findings -------------------------------------------------------------------------------------------------------
