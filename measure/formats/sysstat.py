@@ -10,6 +10,7 @@ with -t; without it, an interval of one second is assumed.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ def looks_like_sysstat(text: str) -> bool:
 def sysstat_sweep(text: str, name: str) -> Sweep:
     """The sweep of the steady stretches in a log. DataError as ``watched_sweep``, and for an invalid line."""
     reports = _timed(_reports(text, name))
-    busy = {r.device for r in reports if r.columns.get("r/s", 0.0) + r.columns.get("w/s", 0.0)}
+    busy = {r.device for r in reports if r.columns.get("r/s") or r.columns.get("w/s")}
     sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name)
     if all(r.seconds is not None for r in reports):
         return sweep
@@ -68,7 +69,7 @@ def _interval(report: Report) -> DeviceInterval:
     if every is not None:  # it includes discards and flushes
         outstanding = max(0.0, every - sum(c[f"{way}/s"] * c[f"{way}_await"] / 1e3 for way in "df"))
         times = times if sum(times) else [reads, writes]  # too short for the two digits of await
-        scale = outstanding * seconds / sum(times) if sum(times) else 0.0
+        scale = outstanding * seconds / (sum(times) or math.inf)
     moved = [sum(c[f"{way}{unit}"] * size for unit, size in _BYTES.items()) for way in "rw"]
     return DeviceInterval(
         report.device,

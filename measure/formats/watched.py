@@ -32,7 +32,8 @@ from measure.loads import OUTSTANDING
 from measure.sweep import Provenance, Sweep, describe_series
 
 LOOKS_PER_S = 50.0
-AGREE = 0.1
+AGREE, ERRORS = 0.1, 2.6
+"""X R and the samples agree within this share and these standard errors, of which 99 % of samples are within."""
 
 MEANS = ("in_flight", "in_flight_variance", "late_looks_share")
 SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "busy_s")
@@ -96,7 +97,7 @@ class DeviceInterval:
     def seen_error(self) -> float:
         """Half width of a 99 % interval of ``in_flight``, from samples that are far enough apart to be independent."""
         looks = LOOKS_PER_S * self.seconds * (1 - self.late_looks_share)
-        return 2.6 * math.sqrt(self.in_flight_variance / looks) if looks >= 1 else math.nan
+        return ERRORS * math.sqrt(self.in_flight_variance / looks) if looks >= 1 else math.nan
 
     @property
     def agrees(self) -> bool:
@@ -139,19 +140,19 @@ class DeviceInterval:
     def of_rates(cls, row: Mapping[str, Any]) -> DeviceInterval:
         """The inverse of ``to_dict``: from means over the interval. A missing column counts as 0.
 
-        >>> DeviceInterval.of_rates({"device": "sda", "seconds": 2, "reads_per_s": 500}).reads
+        >>> DeviceInterval.of_rates({"device": "sda", "seconds": 2, "reads_per_s": 500}).requests
         1000.0
         """
 
-        def mean(name: str, missing: float = math.nan) -> float:
+        def mean(name: str) -> float:
             value = row.get(name)
-            return missing if value in ("", None) else float(value)
+            return math.nan if value in ("", None) else float(value)
 
         def rate(name: str) -> float:
-            value = mean(name, 0.0)
+            value = mean(name)
             return 0.0 if math.isnan(value) else value
 
-        seconds = mean("seconds", 1.0)
+        seconds = float(row["seconds"])
         reads, writes = seconds * rate("reads_per_s"), seconds * rate("writes_per_s")
         return cls(
             str(row["device"]),
@@ -186,6 +187,9 @@ FACTOR = 1.5
 ALIKE = 0.15
 MOST_REPEATS = 10
 SIZES, SHARES = 1.25, 0.1
+SCATTER = 3.0
+"""Standard deviations of a count of independent requests within which it belongs to a stretch."""
+SECTOR_BYTES = 512
 
 
 def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = "") -> Sweep:
@@ -237,10 +241,10 @@ def stretches(intervals: Iterable[DeviceInterval]) -> Iterator[list[DeviceInterv
 
 def _belongs(interval: DeviceInterval, stretch: DeviceInterval) -> bool:
     expected = stretch.throughput_per_s * interval.seconds
-    scatter = 3 * math.sqrt(expected) + TOLERANCE * expected
+    scatter = SCATTER * math.sqrt(expected) + TOLERANCE * expected
     if abs(interval.requests - expected) > scatter or not like(interval, stretch):
         return False
-    few = 3 * math.sqrt(stretch.outstanding / max(expected, 1.0))
+    few = SCATTER * math.sqrt(stretch.outstanding / max(expected, 1.0))
     return stretch.outstanding / FACTOR - few <= interval.outstanding <= stretch.outstanding * FACTOR + few
 
 
@@ -248,7 +252,7 @@ def like(one: DeviceInterval, other: DeviceInterval) -> bool:
     """Whether two intervals have requests of the same kind, as far as that is known."""
     sizes = sorted((one.block_bytes, other.block_bytes))
     shares = abs(one.read_share - other.read_share)
-    few = 3 * math.sqrt(0.25 / max(1.0, min(one.requests, other.requests)))
+    few = SCATTER * math.sqrt(0.25 / max(1.0, min(one.requests, other.requests)))
     return not (sizes[1] > SIZES * sizes[0] or shares > SHARES + few)  # NaN, unknown, matches everything
 
 
@@ -272,7 +276,7 @@ def series_of(device: str, parts: Sequence[list[DeviceInterval]]) -> list[tuple[
     wholes = [pooled([interval for part in kind for interval in part]) for kind in of_kinds]
     shares = [round(whole.read_share, 1) for whole in wholes]
     names = [
-        f"{device} {describe_series(512 * np.round(w.block_bytes / 512), s, None)}"
+        f"{device} {describe_series(SECTOR_BYTES * np.round(w.block_bytes / SECTOR_BYTES), s, None)}"
         for w, s in zip(wholes, shares, strict=True)
     ]
     return list(zip(names, of_kinds, strict=True))
@@ -304,7 +308,7 @@ def _alike(parts: Iterable[list[DeviceInterval]]) -> Iterator[list[list[DeviceIn
     most = math.inf
     for part in parts:
         outstanding = pooled(part).outstanding
-        if group and outstanding > most:
+        if outstanding > most:
             yield group
             group = []
         if not group:

@@ -8,12 +8,13 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from measure.errors import DataError
 from measure.formats.tables.column_names import UNITS, ColumnRole
 from measure.text_files import HEAD_BYTES, check_rows
 
-_MOST_COLUMNS, _LOOKED_AT = 1000, 50
+_MOST_COLUMNS, _LOOKED_AT, _SHOWN = 1000, 50, 40
 IN_CELLS = "in its cells"
 """Stands for the unit of a column whose cells each have their own."""
 
@@ -53,7 +54,7 @@ def looks_like_table(text: str) -> bool:
     if not lines or (separator := _separator(lines[0])) is None:
         return False
     has_name = any(re.search(r"[^\W\d_]", name) for name in lines[0].split(separator))
-    return has_name and (len(lines) == 1 or lines[1].count(separator) >= 1)
+    return has_name and (len(lines) == 1 or separator in lines[1])
 
 
 def read_table(text: str, name: str) -> TextTable:
@@ -64,12 +65,12 @@ def read_table(text: str, name: str) -> TextTable:
     lines, numbers = _body(text)
     if not lines:
         raise DataError(f"{name} is empty; measure again or name another file")
-    check_rows(len(lines) - 1, name)
+    check_rows(len(lines), name)
     separator = _separator(lines[0])
     if separator is None:
         raise DataError(
-            f"{name}: its first line {lines[0].strip()[:60]!r} is not the header of a table; separate the columns by "
-            "commas"
+            f"{name}: its first line {lines[0].strip()[:_SHOWN]!r} is not the header of a table; separate the columns "
+            "by commas"
         )
     reader = csv.reader(io.StringIO("".join(lines)), delimiter=separator, skipinitialspace=True)
     rows: list[tuple[int, dict[str, str]]] = []
@@ -78,15 +79,15 @@ def read_table(text: str, name: str) -> TextTable:
         header = tuple(cell.strip() for cell in next(reader))
         _check_header(header, name)
         for cells in reader:
-            line = numbers[min(reader.line_num, len(numbers)) - 1]
+            line = numbers[reader.line_num - 1]
             if any(c.strip() for c in cells[len(header) :]):
                 raise DataError(
                     f"{name}: line {line} has {len(cells)} cells under {len(header)} columns; "
                     "put cells that hold a separator in quotes"
                 )
             if any(c.strip() for c in cells):
-                padded = [*(c.strip() for c in cells), *[""] * (len(header) - len(cells))]
-                rows.append((line, dict(zip(header, padded, strict=False))))
+                filled = zip_longest(header, (c.strip() for c in cells[: len(header)]), fillvalue="")
+                rows.append((line, dict(filled)))
                 lengths.append(len(cells))
     except (csv.Error, StopIteration) as error:
         raise DataError(f"{name} cannot be read as a table: {error or 'no header'}; save it as plain CSV") from error
@@ -114,12 +115,12 @@ def _with_tabs(lines: list[str]) -> list[str]:
 
     Such columns have as many words in the header as in every row, and most words of each row are numbers.
     """
-    if len(lines) < 2 or any(_separator(line) for line in lines[:2]):
+    if len(lines) < 2 or _separator(lines[0]):
         return lines
-    first = [line.split() for line in lines[: _LOOKED_AT + 1]]
+    first = [line.split() for line in lines[:_LOOKED_AT]]
     numbers = [sum(_FIGURE.fullmatch(word) is not None for word in row) for row in first]
     width = len(first[0])
-    if width < 2 or {len(row) for row in first} != {width} or numbers[0] or 2 * min(numbers[1:]) <= width:
+    if {len(row) for row in first} != {width} or numbers[0] or 2 * min(numbers[1:]) <= width:
         return lines
     return ["\t".join(line.split()) + "\n" for line in lines]
 
@@ -171,7 +172,7 @@ def number(cell: str, role: ColumnRole, line: int, name: str) -> float | None:
         value = math.nan
     if not math.isfinite(value):
         raise DataError(
-            f"{name}: {cell[:40]!r} in line {line}, column {role.column!r} is not a number; correct the cell"
+            f"{name}: {cell[:_SHOWN]!r} in line {line}, column {role.column!r} is not a number; correct the cell"
         )
     return scaled(value, role.scale)
 
@@ -182,7 +183,7 @@ def scaled(value: float, scale: float) -> float:
     >>> scaled(188.19, 1e-6) == 188.19e-6
     True
     """
-    return value * scale if scale >= 1 else value / round(1 / scale)
+    return value * max(1, scale) / max(1, round(1 / scale))
 
 
 def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTable:
@@ -207,14 +208,14 @@ def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTabl
     if "." in seen and "," in seen:
         (line, point), (other, comma) = seen["."], seen[","]
         raise DataError(
-            f"{name}: {comma[:40]!r} in line {other} has a decimal comma and {point[:40]!r} in line {line} has none; "
-            f"{remedy}"
+            f"{name}: {comma[:_SHOWN]!r} in line {other} has a decimal comma and {point[:_SHOWN]!r} in line {line} has "
+            f"none; {remedy}"
         )
     if list(seen) == ["either"]:
         line, cell = seen["either"]
         plain_cell = re.sub("[.,]", "", cell)
         raise DataError(
-            f"{name}: {cell[:40]!r} in line {line} may be {cell.replace(',', '.')} or {plain_cell}; {remedy}"
+            f"{name}: {cell[:_SHOWN]!r} in line {line} may be {cell.replace(',', '.')} or {plain_cell}; {remedy}"
         )
     decimal, thousands = (",", ".") if "," in seen else (".", ",")
     style = _STYLES[decimal]

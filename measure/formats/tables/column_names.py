@@ -38,7 +38,7 @@ def _any(words: Iterable[str], *, or_one: bool = False) -> str:
 
 
 _MEAN, _THEN_MEAN = rf"(?:{_any(_WORDS['means'])}_)?", rf"(?:_{_any(_WORDS['means'])})?"
-_TIME_UNIT = rf"_(?:in_)?(?P<unit>{'|'.join(sorted(_UNITS['time'], key=len, reverse=True))})"
+_TIME_UNIT = rf"_(?:in_)?(?P<unit>{'|'.join(_UNITS['time'])})"
 _BW_UNIT = r"(?P<unit>(?:[kKMG]i?)?B(?:/s|ps|_per_s|/sec|_s))"
 _LATENCY = _any(_WORDS["latencies"])
 _LATENCY_MEAN = rf"{_MEAN}{_LATENCY}{_THEN_MEAN}"

@@ -138,13 +138,13 @@ def assign_roles(
     for role in found:
         if role.role not in _COUNTS and role.role not in declared:
             if role.role in chosen:
-                raise DataError(_ambiguous(where, chosen[role.role], role, header))
+                raise DataError(_ambiguous(where, [chosen[role.role], role], header))
             chosen[role.role] = role
     for what, better in (("latency", _LATENCIES), ("throughput", SPEEDS)):
         if not any(r in chosen for r in better) and not (what == "throughput" and tokens):
             weak = weakly_recognised(_rest(header, chosen), what)
             if len(weak) > 1:
-                raise DataError(_ambiguous(where, weak[0], weak[1], header))
+                raise DataError(_ambiguous(where, weak, header))
             for role in weak:
                 chosen[what] = _declared(what, role.column, units[what], where) if what in units else role
     chosen |= _by_cells(table, chosen)
@@ -168,7 +168,7 @@ def _loads(
     if load is None:
         candidates = [r for r in found if r.role in LOAD_ROLES] or [r for r in found if r.role == "clients"] or jobs
         if len(candidates) > 1:
-            raise DataError(_ambiguous(where, candidates[0], candidates[1], header))
+            raise DataError(_ambiguous(where, candidates, header))
         if not candidates:
             return {}
         load = replace(candidates[0], role="depth" if candidates[0].role in ("clients", "jobs") else candidates[0].role)
@@ -281,8 +281,9 @@ def _found(header: Sequence[str]) -> str:
     return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
 
 
-def _ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequence[str]) -> str:
-    """The error message for two columns that fit one role."""
+def _ambiguous(where: str, fitting: Sequence[ColumnRole], header: Sequence[str]) -> str:
+    """The error message for columns that fit one role; it names two."""
+    first, second, *_ = fitting
     role = "load" if first.role in _COUNTS else first.role
     return (
         f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "

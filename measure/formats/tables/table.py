@@ -198,7 +198,7 @@ def _stream(value: Mapping[str, Number], unit_bytes: Number) -> tuple[Number, Nu
         latencies = {kind: value.get(f"{kind}_latency") for kind, x in rates.items() if x}
         if None in latencies.values():
             return total, None, None, None
-        latency = sum(rates[kind] * (r or 0.0) for kind, r in latencies.items()) / total
+        latency = sum(rates[kind] * r for kind, r in latencies.items() if r is not None) / total
         counts = [value.get(f"{kind}_bandwidth") or x * (unit_bytes or math.nan) for kind, x in rates.items() if x]
         moved = None if math.isnan(sum(counts)) else sum(counts)
     return total, latency, moved, rates["read"] / total

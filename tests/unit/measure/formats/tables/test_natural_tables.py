@@ -73,6 +73,8 @@ def test_what_is_ambiguous_is_refused_with_what_to_declare(text: str, says: str)
 
 def test_a_declared_latency_without_a_unit_is_settled_or_refused() -> None:
     declared = {"load": "n", "latency": "t", "throughput": "x"}
+    jobs = csv_sweep("iodepth,numjobs,iops,latency\n1,4,40000,100\n2,4,80000,100\n")
+    assert jobs.points["latency_s"].tolist() == [1e-4, 1e-4]
     assert csv_sweep("n,t,x\n1,5,200\n", declared).points["latency_s"].tolist() == [5e-3]
     with pytest.raises(DataError, match=r"say it, for example --columns latency=t:ms"):
         csv_sweep("n,t,x\n1,5,20\n", declared)
@@ -123,6 +125,7 @@ def test_suffixes_of_cells_blanks_between_columns_and_names_of_rates() -> None:
 def test_prose_is_no_table_of_blanks() -> None:
     assert not looks_like_table("we measured the drive\nit was quite fast\n")
     assert not looks_like_table("see chapter 3\nand chapter 4\n")
+    assert not looks_like_table("the drive was fast\nwith 3 of 4\n")  # half of the words are numbers
     assert looks_like_table("depth iops latency_us\n1 14.0k 71\n")
 
 
@@ -132,4 +135,6 @@ def test_a_series_over_time_has_the_load_of_littles_law() -> None:
     assert list(steady.points["repeat"]) == [0, 1, 2]
     rising = csv_sweep("timestamp,iops,latency_ms\n1,12000,.083\n2,80000,.1\n")
     assert list(rising.points["load"]) == [1.0, 8.0]
-    assert any("series over timestamp" in finding.message for finding in rising.findings)
+    told = "series over timestamp: its load is N = X R, "
+    assert f"{told}about 10." in steady.findings[0].message
+    assert f"{told}1 to 8 requests outstanding." in rising.findings[0].message

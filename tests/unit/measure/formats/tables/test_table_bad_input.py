@@ -95,6 +95,13 @@ def test_empty_cells_among_full_ones_leave_their_rows_out_by_line(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize(("empty", "more"), [(10, ""), (11, ", ...")])
+def test_at_most_ten_lines_are_named(tmp_path: Path, empty: int, more: str) -> None:
+    (finding,) = load(_table(tmp_path, HEADER + "1,,100\n" * empty + "8,40000,200\n")).findings
+    assert f"{empty} rows left out" in finding.message
+    assert finding.message.endswith(f"(lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11{more}).")
+
+
 def test_of_a_mixed_table_the_declared_loop_is_read_and_the_other_rows_are_named(tmp_path: Path) -> None:
     path = _table(tmp_path, "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n8,,40000,200\n,5000,5000,110\n")
     closed, open_loop = (load(path, {"load": column}) for column in ("iodepth", "arrival_rate"))

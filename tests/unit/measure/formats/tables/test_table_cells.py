@@ -11,9 +11,12 @@ from measure.formats.tables.table import csv_sweep
 
 @pytest.mark.parametrize(
     ("cell", "size"),
-    [("4k", 4096), ("4KB", 4096), ("16.0KiB", 16384), ("4096B", 4096), ("1m", 2**20), ("4096", 4096), ("4 kB", 4000)],
+    [
+        *[("4k", 4096), ("4KB", 4096), ("16.0KiB", 16384), ("4096B", 4096), ("1m", 2**20), ("4 kB", 4000)],
+        *[("512", 512), ("511", None), ("0k", None)],
+    ],
 )
-def test_a_block_is_read_as_tools_spell_it(cell: str, size: int) -> None:
+def test_a_block_is_read_as_tools_spell_it(cell: str, size: int | None) -> None:
     assert block_bytes(cell) == size
 
 

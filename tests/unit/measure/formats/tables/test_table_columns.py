@@ -54,6 +54,7 @@ def test_a_declaration_is_read_with_its_units() -> None:
         {"load": "io_depth", "latency": "lat", "throughput": "a,b"},
         {"latency": "us", "throughput": "k/s"},
     )
+    assert parse_columns("series=a:b,latency=:us") == ({"series": "a:b", "latency": ":us"}, {})
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,8 @@ def test_a_value_stands_in_for_a_column() -> None:
     roles = roles_of(["bw_MBps", "lat_us"], {"load": "1", "block": "16KiB"}, None, "t.csv")
     assert roles["depth"].constant == 1
     assert roles["block"].constant == 16384
+    shares = roles_of(["iops", "lat_us"], {"arrival_rate": "5", "read_percent": "70%", "buffer": "1KiB"})
+    assert [shares[role].constant for role in ("arrival_rate", "read_percent", "buffer")] == [5, 0.7, 1024]
 
 
 @pytest.mark.parametrize(

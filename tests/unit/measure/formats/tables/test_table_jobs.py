@@ -52,12 +52,14 @@ def test_a_sweep_of_jobs_at_one_depth_is_one_curve() -> None:
 
 
 def test_clients_are_all_there_are() -> None:
-    assert csv_sweep("clients,threads,rps\n4,2,100\n").points["load"].tolist() == [4]
+    points = csv_sweep("clients,threads,rps\n4,2,100\n").points
+    assert points[["load", "depth", "jobs"]].to_numpy().tolist() == [[4, 2, 2]]
 
 
 def test_a_declared_number_of_jobs_is_believed() -> None:
     text = _table("iodepth", "numjobs", [(1, 4), (8, 4)])
     assert csv_sweep(text, {"jobs": "1"}).points["load"].tolist() == [1, 8]
+    assert "outstanding" not in {f.check for f in csv_sweep(text, {"jobs": "1"}).findings}
     assert csv_sweep(_table("n", "m", [(1, 4), (8, 4)]), {"load": "n", "jobs": "m"}).points["load"].tolist() == [4, 32]
     assert csv_sweep("qd,iops,lat_us\n1,40000,100\n", {"jobs": "4"}).points["load"].tolist() == [4]
 

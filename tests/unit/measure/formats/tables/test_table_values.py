@@ -85,7 +85,7 @@ def test_the_unit_of_a_latency_follows_from_littles_law(scale: float, unit: str)
     sweep = table("depth,iops,latency", *rows)
     assert sweep.points["latency_s"].tolist() == pytest.approx([1 / 8000] * 3)
     (found,) = [f for f in sweep.findings if f.check == "latency-unit"]
-    assert f"it is read as {unit}, because" in found.message
+    assert f"it is read as {unit}, because N = X R then holds: X R / N is 1 at the median." in found.message
 
 
 @pytest.mark.parametrize(("ratio", "fits"), [(0.51, True), (0.49, False), (1.24, True), (1.26, False)])

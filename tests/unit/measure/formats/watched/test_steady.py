@@ -27,6 +27,35 @@ def test_a_stretch_ends_where_only_the_number_outstanding_changes():
     assert [len(part) for part in stretches(loads)] == [5, 5]
 
 
+@pytest.mark.parametrize(
+    ("rate", "response_s", "belongs"),
+    [
+        *[(1344, 1e-3, True), (1346, 1e-3, False), (656, 1e-3, True), (654, 1e-3, False)],  # 1000 +- 345
+        *[(1000, 1.59e-3, True), (1000, 1.60e-3, False)],  # at most 1.5 times 1 and 3 / 1000^0.5 outstanding
+        *[(1000, 0.573e-3, True), (1000, 0.571e-3, False)],
+    ],
+)
+def test_an_interval_belongs_within_the_scatter_and_the_tolerance(rate, response_s, belongs):
+    (found,) = stretches([second(1000, 1e-3)] * 5 + [second(rate, response_s)])
+    assert len(found) == 5 + belongs
+
+
+@pytest.mark.parametrize(
+    ("block", "reads", "belongs"), [(5120, 1, 1), (5130, 1, 0), (4096, 0.853, 1), (4096, 0.852, 0)]
+)
+def test_a_kind_of_requests_has_similar_sizes_and_shares_of_reads(block, reads, belongs):
+    """Within a quarter of the size, and within 10 % and three times the root of 0.25 / 1000 of the share."""
+    (found,) = stretches([requests(1000, 1e-3, 4096, 1.0)] * 5 + [requests(1000, 1e-3, block, reads)])
+    assert len(found) == 5 + belongs
+
+
+def test_samples_tell_the_number_in_flight_within_an_error():
+    one = DeviceInterval("sda", "", 2.0, in_flight_variance=4.0, late_looks_share=0.5)
+    assert one.seen_error == pytest.approx(2.6 * (4 / 50) ** 0.5)
+    assert replace(one, seconds=0.04).seen_error == pytest.approx(2.6 * 2)
+    assert np.isnan(replace(one, seconds=0.03).seen_error)
+
+
 def test_stretches_of_one_load_are_one_point_with_repeats():
     loads = [second(1000, 2e-3)] * 12 + [second(3000, 2e-3)] * 5 + [second(1050, 2e-3)] * 6
     sweep = watched_sweep(loads, "test")

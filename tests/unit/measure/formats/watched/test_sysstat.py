@@ -79,16 +79,19 @@ def only_point(text: str):
 
 
 def test_the_intervals_are_as_long_as_the_stamps_are_apart():
-    sweep = sysstat_sweep(stamped("100 0 400 0 2.00 0 0.20 5", [0, 10, 20, 30]), "log")
-    assert "30 of 30 s were steady" in sweep.findings[0].message
+    sweep = sysstat_sweep(stamped("100 0 400 0 2.00 0 0.20 5", [0, 1, 11, 21]), "log")
+    assert [f.check for f in sweep.findings] == ["steady-load"]
+    assert "21 of 21 s were steady" in sweep.findings[0].message
     assert sweep.points["throughput_per_s"].iloc[0] == 100
     assert sweep.points["latency_s"].iloc[0] == pytest.approx(2e-3)
 
 
 def test_a_clock_that_was_set_back_leaves_the_interval_unsaid():
-    sweep = sysstat_sweep(stamped("100 0 400 0 2.00 0 0.20 5", [10, 20, 5, 15, 25]), "log")
+    sweep = sysstat_sweep(stamped("100 0 400 0 2.00 0 0.20 5", [10, 20, 20, 5, 15, 25]), "log")
     assert sweep.findings[-1].check == "interval-length"
-    assert "31 of 31 s were steady" in sweep.findings[0].message
+    assert "32 of 32 s were steady" in sweep.findings[0].message
+    begun = stamped("100 0 400 0 2.00 0 0.20 5", [0, 10, 20]).replace("11/22/26 09:00:00\n", "")
+    assert sysstat_sweep(begun, "log").findings[-1].check == "interval-length"
 
 
 def test_without_a_number_outstanding_await_is_the_time():

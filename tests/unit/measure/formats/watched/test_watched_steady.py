@@ -36,7 +36,7 @@ def test_an_interval_comes_back_from_its_names():
 def test_what_is_not_known_stays_empty():
     text = record_line(DeviceInterval("vda", "", 1.0))
     assert text == ",".join(["", "vda", "1", "0", "", "0", "", "", "", "0", "", "0", "0", "", "0", ""]) + "\n"
-    assert math.isnan(DeviceInterval.of_rates({"device": "vda", "in_flight": ""}).in_flight)
+    assert math.isnan(DeviceInterval.of_rates({"device": "vda", "seconds": 1, "in_flight": ""}).in_flight)
 
 
 def test_a_record_cut_off_in_its_last_line_keeps_the_seconds_before():
