@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.sweep import fio_sweep
 
 DATA = Path(__file__).parent / "data" / "fio"
@@ -98,15 +97,6 @@ def test_of_cumulative_snapshots_the_last_counts() -> None:
     row = one_row("status-interval.json")
     last = max(int(part.partition(",")[0]) for part in text("status-interval.json").split('"total_ios" :')[1:])
     assert row["requests"] == last
-
-
-def test_bins_and_percentiles_of_the_total_latency_are_kept() -> None:
-    (record,) = parse_fio(text("json-plus.json"), "json-plus.json")
-    stats = json.loads(text("json-plus.json"))["jobs"][0]["read"]["lat_ns"]
-    found = record.latency.histogram
-    assert found is not None
-    assert found.total == stats["N"]
-    assert found.mean_s == pytest.approx(record.latency.mean_s, rel=0.01)
 
 
 def test_completion_latency_alone_is_used_and_said() -> None:

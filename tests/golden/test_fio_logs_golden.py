@@ -11,7 +11,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.fio.logs import log_name, summarise
+from measure.formats.fio.logs import summarise
 
 DATA = Path(__file__).parent / "data" / "fio-logs"
 
@@ -61,14 +61,6 @@ def test_averaged_logs_and_logs_of_rates_are_refused_with_their_reason() -> None
         load(DATA / "avg_lat.1.log")
     with pytest.raises(DataError, match=r"avg_iops\.1\.log logs no latency of requests"):
         load(DATA / "avg_iops.1.log")
-
-
-def test_the_name_tells_what_is_logged() -> None:
-    found = log_name("randrw-iodepth-16-numjobs-4_clat_hist.3.log")
-    assert found is not None
-    assert found.kind == "clat_hist"
-    assert found.options == {"rw": "randrw", "iodepth": "16", "numjobs": "4"}
-    assert log_name("results.log") is None
 
 
 def test_a_log_without_a_name_is_asked_for_one(tmp_path: Path) -> None:

@@ -14,22 +14,8 @@ from qsim import LogNormal
 
 
 def fio_output(*bins: dict[str, int]) -> str:
-    jobs = [
-        {
-            "jobname": f"j{i}",
-            "error": 0,
-            "job options": {"rw": "randread", "bs": "4k"},
-            "read": {
-                "io_bytes": 4096 * sum(b.values()),
-                "total_ios": sum(b.values()),
-                "iops": 1000.0,
-                "runtime": 1000,
-                "bw_bytes": 4096000,
-                "lat_ns": {"mean": 1.5e6, "stddev": 1e5, "N": sum(b.values()), "bins": b},
-            },
-        }
-        for i, b in enumerate(bins)
-    ]
+    reads = [{"iops": 1000.0, "runtime": 1000, "lat_ns": {"mean": 1.5e6, "bins": b}} for b in bins]
+    jobs = [{"jobname": f"j{i}", "job options": {"rw": "randread"}, "read": read} for i, read in enumerate(reads)]
     return json.dumps({"fio version": "fio-3.33", "jobs": jobs})
 
 

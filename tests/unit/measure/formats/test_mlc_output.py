@@ -91,6 +91,12 @@ def test_figures_listed_before_a_table_are_its_own() -> None:
         assert details[later]["idle_latency_s"] == pytest.approx(180.5e-9)
 
 
+def test_runs_of_one_kind_are_numbered_and_files_are_named() -> None:
+    run = _run("--loaded_latency")
+    assert mlc_sweep({"m": run * 2}).series == ("read (run 1)", "read (run 2)")
+    assert mlc_sweep({"a": run, "b": run}).series == ("a: read", "b: read")
+
+
 def test_mlc_is_known_by_its_table_where_the_version_line_is_missing() -> None:
     assert looks_like_mlc(f"C:\\>mlc\r\n{HEAD}")
     assert not looks_like_mlc("delay,latency,bandwidth\n1,2,3\n")

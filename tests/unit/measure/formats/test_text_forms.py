@@ -1,4 +1,4 @@
-"""What others print, read number by number: fio's report for people, MLC's sections, bandwidth-latency curves."""
+"""What others print, read number by number: fio's report for people, bandwidth-latency curves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from measure.errors import DataError
 from measure.formats.fio.normal_output import parse_normal
 from measure.formats.mess_curves import curves_sweep, looks_like_curves
-from measure.formats.mlc import mlc_sweep
 
 # --- fio's report -----------------------------------------------------------------------------------------------------
 
@@ -59,6 +58,16 @@ def test_every_field_of_a_report() -> None:
             assert rounded.throughput_per_s == 1
 
 
+def test_runs_of_one_terminal_session_keep_their_own_options_and_are_not_added() -> None:
+    runs = [report(), report().replace("4096B", "32.0KiB"), report().replace("depth=8", "depth=16")]
+    found = parse_normal("user@host:~$ sudo fio job.fio\n".join(runs), "f")
+    assert [(each.block_bytes, each.depth, each.requests) for each in found] == [
+        (4096, 8, 200_040),
+        (32768, 8, 200_040),
+        (4096, 16, 200_040),
+    ]
+
+
 @pytest.mark.parametrize(
     ("iops", "issued", "rate"),
     [
@@ -94,31 +103,6 @@ def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, iss
 )
 def test_bandwidths_of_a_report(bw: str, decimal: str, rate: float) -> None:
     assert parse_normal(report(bw=bw, decimal=decimal), "f")[0].bandwidth_bytes_per_s == pytest.approx(rate)
-
-
-# --- MLC --------------------------------------------------------------------------------------------------------------
-
-MLC = """\
-Intel(R) Memory Latency Checker - v3.11
-Command line parameters: --loaded_latency {flags}
-Using buffer size of 100.000MiB
-Using Read-only traffic type
-Inject  Latency Bandwidth
-Delay   (ns)    MB/sec
-==========================
- 00000  200.00   64000.0
- 00100  100.00    6400.0
-"""
-
-
-def test_runs_of_one_kind_are_numbered_and_files_are_named() -> None:
-    twice = mlc_sweep({"m": MLC.format(flags="") * 2})
-    assert list(twice.series) == ["read (run 1)", "read (run 2)"]
-    files = mlc_sweep({"a": MLC.format(flags=""), "b": MLC.format(flags="")})
-    assert list(files.series) == ["a: read", "b: read"]
-    other = mlc_sweep({"m": MLC.format(flags="") + MLC.format(flags="-W5")})
-    assert set(other.points["repeat"]) == {0}
-    assert len(other.series) == 2
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------

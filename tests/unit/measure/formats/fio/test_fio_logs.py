@@ -9,6 +9,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
+from measure.formats.by_format import looks_like_log
 from measure.formats.fio.logs import choose_logs, summarise
 
 
@@ -78,6 +79,11 @@ def test_histograms_with_a_wrong_number_of_bins_are_refused(tmp_path: Path) -> N
     path = _log(tmp_path, "1, 0, 4096, " + ", ".join(["1"] * 77) + "\n", "x_clat_hist.1.log")
     with pytest.raises(DataError, match="invalid histogram log with 77 bins"):
         summarise(path)
+
+
+def test_every_whole_line_of_a_log_is_looked_at() -> None:
+    assert looks_like_log("1, 100, 0, 4096\n2, 100, 0, 40")
+    assert not looks_like_log("1, 100, 0, 4096\nbandwidth, latency\n3, 100, 0, 4096\n")
 
 
 def test_the_total_latency_goes_before_completion_and_requests_before_histograms() -> None:

@@ -12,14 +12,12 @@ from measure.formats.fio.sweep import fio_sweep
 
 
 def stats(mean: float, sd: float = 0.0, **more: Any) -> dict[str, Any]:
-    return {"min": 1, "max": 10 * mean, "mean": mean, "stddev": sd, **more}
+    return {"mean": mean, "stddev": sd, **more}
 
 
 def read3(iops: float, mean_ns: float, **more: Any) -> dict[str, Any]:
     section = {
-        "io_bytes": int(iops * 4096),
         "bw_bytes": int(iops * 4096),
-        "bw": int(iops * 4),
         "iops": iops,
         "runtime": 1000,
         "total_ios": int(iops),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -66,13 +65,7 @@ def test_rounds_are_of_equal_time_where_intervals_are_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "intervals",
-    [
-        Intervals(),
-        Intervals((1.0,) * 0, ()),
-        Intervals((1.0, 2.0), (5.0, 5.0)),
-        Intervals(tuple(range(1, 13)), (0.0,) * 12),
-    ],
+    "intervals", [Intervals(), Intervals((1.0, 2.0), (5.0, 5.0)), Intervals(tuple(range(1, 13)), (0.0,) * 12)]
 )
 def test_too_few_intervals_and_none_completed_say_nothing(intervals: Intervals) -> None:
     assert judge(intervals) is None
@@ -142,11 +135,6 @@ def test_the_requests_are_those_that_the_rates_say() -> None:
 def test_lines_that_are_none_are_left_out(text: str) -> None:
     assert len(read_interval_logs([text])) == 0
     assert read_interval_logs([text, "100, 7, 0, 0, 0\n"]).throughput_per_s == (7.0,)
-
-
-def test_intervals_survive_json() -> None:
-    made = Intervals((0.1, 0.2), (3.0, 4.0))
-    assert Intervals.from_dict(json.loads(json.dumps(made.to_dict()))) == made
 
 
 def test_a_point_has_the_columns_where_its_intervals_can_be_judged() -> None:

@@ -22,11 +22,6 @@ def test_a_stretch_ends_where_the_throughput_changes():
     assert [len(part) for part in stretches(loads)] == [6, 7]  # the last four are too few
 
 
-def test_a_stretch_ends_where_only_the_number_outstanding_changes():
-    loads = [second(1000, 1e-3)] * 5 + [second(1000, 4e-3)] * 5
-    assert [len(part) for part in stretches(loads)] == [5, 5]
-
-
 @pytest.mark.parametrize(
     ("rate", "response_s", "belongs"),
     [
