@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the exact value: the tables of theory/output-analysis.md.
+"""How often 95 % intervals hold the exact value: the tables of theory/simulation.md.
 
 python interval_coverage.py            500 runs of each kind, on all cores: one to two hours; writes the tables
 python interval_coverage.py RUNS       as many runs, printed only
@@ -35,7 +35,7 @@ from qsim import (
     solve,
 )
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "output-analysis.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "simulation.md"
 RUNS = 500
 CONFIDENCE = 0.95
 VALUES = ("W", "Lq")
