@@ -81,6 +81,8 @@ SETTLED, STEADY_BLOCKS = 1e-11, 4
 """The decay rate is constant when its relative change stays below this over this number of blocks."""
 MOST_STEPS = 2_000_000
 """Steps of a chain: some twenty seconds."""
+LEAST_REACH, DEVIATIONS = 40, 12
+"""Poisson probabilities are counted this far from the mean: a number of steps, and of standard deviations."""
 
 
 def poisson_window(expected: float) -> tuple[int, FloatArray]:
@@ -92,11 +94,10 @@ def poisson_window(expected: float) -> tuple[int, FloatArray]:
     """
     from scipy.special import gammaln, xlogy
 
-    reach = 40 + 12 * math.sqrt(expected)
+    reach = LEAST_REACH + DEVIATIONS * math.sqrt(expected)
     first = max(0, int(expected - reach))
-    n = np.arange(first, int(expected + reach) + 1)
-    weights = np.exp(xlogy(n, expected) - expected - gammaln(n + 1))
-    return first, np.asarray(weights[: int(np.flatnonzero(weights > 1e-18)[-1]) + 1])
+    n = np.arange(first, expected + reach)
+    return first, np.exp(xlogy(n, expected) - expected - gammaln(n + 1))
 
 
 class MarkovTimes(ExactTimes):
