@@ -45,9 +45,12 @@ from qsim.metrics import ExactTimes, Interval
 STEP = 16.0
 SHORTEST = 1e-290
 """A quantile below this share of the typical time counts as zero."""
+PRECISION, LEAST_RATIO, MOST_ROUNDS = 1e-12, 1e-3, 500
+"""Of the search for a quantile: relative tolerance, the ratio of probabilities below which none is told from another,
+and the most steps."""
 
 
-def quantile(survival: Callable[[float], float], q: float, scale: float, rtol: float = 1e-12) -> float:
+def quantile(survival: Callable[[float], float], q: float, scale: float) -> float:
     """The smallest t >= 0 with P(T > t) <= 1 - q, for a decreasing ``survival``; ``scale`` is a typical time."""
     from scipy.optimize import brentq
 
@@ -55,21 +58,17 @@ def quantile(survival: Callable[[float], float], q: float, scale: float, rtol: f
     if survival(0.0) <= target:
         return 0.0
     low = high = scale
-    if survival(scale) > target:
-        while survival(high) > target:
-            low, high = high, 2 * high
-    else:
-        while survival(low) <= target:
-            low, high = low / STEP, low
-            if low < SHORTEST * scale:
-                return 0.0
+    while survival(high) > target:
+        low, high = high, 2 * high
+    while survival(low) <= target:
+        low, high = low / STEP, low
+        if low < SHORTEST * scale:
+            return 0.0
 
     def gap(t: float) -> float:  # nearly a line in t
-        return math.log(max(survival(t) / target, 1e-3))
+        return math.log(max(survival(t) / target, LEAST_RATIO))
 
-    if gap(high) >= 0:
-        return high
-    return float(brentq(gap, low, high, xtol=1e-15 * low, rtol=rtol, maxiter=500))
+    return float(brentq(gap, low, high, xtol=PRECISION * low, rtol=PRECISION, maxiter=MOST_ROUNDS))
 
 
 Step: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -77,8 +76,8 @@ Weigh: TypeAlias = Callable[[FloatArray], Any]
 
 NEGLIGIBLE = 1e-17
 BLOCK = 64
-SETTLED, STEADY_BLOCKS = 1e-11, 4
-"""The decay rate is constant when its relative change stays below this over this number of blocks."""
+SETTLED, LEAST_CHANGE, STEADY_BLOCKS = 1e-11, 1.6e-17, 6
+"""The decay rate is constant when it changes by less than the first (relatively) and second over that many blocks."""
 MOST_STEPS = 2_000_000
 """Steps of a chain: some twenty seconds."""
 LEAST_REACH, DEVIATIONS = 40, 12
@@ -114,7 +113,7 @@ class MarkovTimes(ExactTimes):
         waits = float(weigh(start))
         self._in_service = max(0.0, 1 - waits) * self._initial
         self._waiting, self._present = [waits], [1.0]
-        self._decay, self._steady = 0.0, 0
+        self._decay = 0.0
 
     def quantile(self, q: float, of: str) -> float:
         return quantile(lambda t: self.survival(t, of), q, 1 / self._pace)
@@ -134,7 +133,7 @@ class MarkovTimes(ExactTimes):
             beyond = np.arange(1, first + weights.size - known + 1)
             values = np.append(values, lasting[-1] * np.exp(-self._decay * beyond))
         # Without a decay, almost no probability is left beyond the end of the list.
-        return min(1.0, float(values @ weights[: values.size] / weights.sum()))
+        return min(1.0, float(values @ weights[: values.size]))
 
     def _extend(self, steps: int) -> None:
         while len(self._present) <= steps and self._present[-1] > NEGLIGIBLE and not self._decay:
@@ -144,29 +143,27 @@ class MarkovTimes(ExactTimes):
             self._in_service = self._in_service @ self._serve + begin * self._initial
             self._waiting.append(waiting)
             self._present.append(waiting + float(self._in_service.sum()))
-            if len(self._present) % BLOCK == 0 and len(self._present) > 2 * BLOCK and waiting > 0:
+            if len(self._present) % BLOCK == 0 and waiting > 0:
                 self._settle()
             if len(self._present) > MOST_STEPS:
                 raise ValueError("the time is too many steps away: simulate() estimates its percentiles")
 
     def _settle(self) -> None:
         """Set the decay per step once it is the same over the last blocks of both lists."""
-        rates = [
-            math.log(lasting[-1 - BLOCK - back] / lasting[-1 - back]) / BLOCK
-            for lasting in (self._waiting, self._present)
-            for back in (0, BLOCK)
-        ]
-        spread = max(rates) - min(rates)
-        steady = min(rates) > 0 and spread <= SETTLED * max(rates) + 1e-15 / BLOCK
-        self._steady = self._steady + 1 if steady else 0
-        if self._steady >= STEADY_BLOCKS:
-            self._decay = rates[0]
+        if len(self._present) > STEADY_BLOCKS * BLOCK:
+            back = slice(None, -1 - STEADY_BLOCKS * BLOCK, -BLOCK)
+            ends = np.array([self._waiting[back], self._present[back]])
+            rates = np.log(ends[:, 1:] / ends[:, :-1]) / BLOCK
+            if rates.min() > 0 and np.ptp(rates) <= SETTLED * rates.max() + LEAST_CHANGE:
+                self._decay = float(rates[0, 0])
 
 
 POINTS = 2**15
 CROWDED, MORE_POINTS = 0.99, 2**17
 """Above this load a wait is the sum of more pieces, and the lattice has this number of points."""
-MOST_MEANS = 1e9
+LEAST_PLACE, LONGER, LEAST_MEANS, MOST_MEANS = 1 / 8, 4.0, 1e-9, 1e9
+"""A quantile is beyond this share of its lattice; each lattice is longer than the last by this factor, in this range.
+"""
 ROUNDING = 1e-12
 
 
@@ -209,9 +206,7 @@ class CompoundTimes:
         if q <= self._at_zero[of] + ROUNDING:
             return 0.0
         step, found = self._holding(q, of)
-        after = int(np.argmax(found.value <= 1 - q))
-        above, below = found.value[max(after - 1, 0)], found.value[after]
-        passes = step * (after - (1 - q - below) / (above - below) if above > below else after)
+        passes = step * float(np.interp(q - 1, -found.value, np.arange(found.value.size)))
         low, high = self.quantile_interval(q, of)
         return min(max(passes, low), high)
 
@@ -224,26 +219,25 @@ class CompoundTimes:
     def survival(self, t: float, of: str) -> float:
         if t == 0:
             return 1 - self._at_zero[of]
-        reach = self._mean * 4.0 ** math.ceil(math.log(max(2 * t / self._mean, 1e-9), 4))
+        reach = self._mean * LONGER ** math.ceil(math.log(max(2 * t / self._mean, LEAST_MEANS), LONGER))
         place, found = t / reach * self._points, self._lattice(reach)[of]
-        before, after = math.floor(place), math.ceil(place)
-        value = found.value[before] + (found.value[after] - found.value[before]) * (place % 1)
-        return float(min(max(value, found.low[after]), found.high[before]))
+        value = np.interp(place, np.arange(found.value.size), found.value)
+        return float(min(max(value, found.low[math.ceil(place)]), found.high[math.floor(place)]))
 
     def _holding(self, q: float, of: str) -> tuple[float, Bounded]:
         """The step of a lattice not much longer than the quantile, and the bounds on it."""
-        reach = 4 * self._mean
+        reach = LONGER * self._mean
         while self._lattice(reach)[of].high[-1] > 1 - q:
-            reach *= 4
+            reach *= LONGER
             if reach > MOST_MEANS * self._mean:
                 beyond = f"it is beyond {MOST_MEANS:g} times the mean, or rho = {self._rho:.9g} is too near 1"
                 raise NoFormulaError(f"the quantile {q:g}", beyond)
         while True:
             found = self._lattice(reach)[of]
             first = int(np.argmax(found.high <= 1 - q))
-            if first > self._points // 8 or first == 0:
+            if first > self._points * LEAST_PLACE:
                 return reach / self._points, found
-            reach /= max(1.5, self._points / (2 * (first + 1)))
+            reach *= 2 * (first + 1) / self._points
 
     def _lattice(self, reach: float) -> dict[str, Bounded]:
         """Bounds on P(Wq > t) and P(W > t) at times 0, h, 2h, ... up to ``reach``."""

@@ -165,7 +165,7 @@ class MixedErlang(Distribution):
     scv: float
 
     def phases(self) -> Phases:
-        k = math.ceil(1 / self.scv - 1e-9)
+        k = math.ceil(1 / self.scv)
         p = (k * self.scv - math.sqrt(max(0.0, k * (1 + self.scv) - k * k * self.scv))) / (1 + self.scv)
         start = np.zeros(k)
         start[:2] = 1 - p, p  # the shorter one skips the first stage
@@ -182,10 +182,10 @@ def of_phases(law: Distribution) -> Distribution:
     """
     if law.phases() is not None:
         return law
-    if law.scv < 1 - 1e-8:
+    if law.scv < 1:
         return MixedErlang(law.mean, law.scv)
     found = HyperExponential.from_three_moments(law.mean, law.moment(2), law.moment(3))
-    return found or HyperExponential.from_moments(law.mean, max(law.scv, 1.0))
+    return found or HyperExponential.from_moments(law.mean, law.scv)
 
 
 def phase_type(model: OpenQueue) -> OpenQueue | None:

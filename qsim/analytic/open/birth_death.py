@@ -88,11 +88,10 @@ class ServiceTimes(ExactTimes):
 
 def _states(load: float, speeds: Sequence[float], most: int, limited: bool) -> tuple[FloatArray, float]:
     """p(0), ..., p(most) and the ratio beyond."""
-    if load == 0:
-        return np.asarray(np.eye(1, most + 1)[0], dtype=np.float64), 0.0
     speed = np.asarray(speeds)[np.minimum(np.arange(most), len(speeds) - 1)]
     ratio = 0.0 if limited else load / speeds[-1]
-    w = weights(math.log(load) - np.log(speed))
+    with np.errstate(divide="ignore"):  # without arrivals, log(0)
+        w = weights(np.log(load) - np.log(speed))
     return w / (w.sum() + w[-1] * ratio / (1 - ratio)), ratio
 
 

@@ -38,14 +38,13 @@ from qsim.metrics import Metrics
 
 METHOD = "matrix-geometric solution (Neuts 1981), phases counted (Ramaswami & Lucantoni 1985)"
 
-LARGEST_LEVEL = 400
-"""States of one level, beyond which a solution takes minutes."""
-
-ROUGH = 1e-7
+ROUGH, ROUNDING = 1e-7, 1e-16
 """Relative error from which the method warns: rounding errors are about 1e-16·(ca² + cs²)/(1 - ρ)²."""
 
-LEVELS, MOST_WORK = 60, 4e9
-"""Steps of the reduction, and multiplications (levels times the cube of their states): a few seconds."""
+STEPS, LESS, MOST_WORK = 60, 1 / 8, 4e9
+"""The most steps of the reduction; the cost of a level below c, as a share of a step's; and the most multiplications
+(levels times the cube of their states): a few seconds."""
+NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True)
@@ -110,14 +109,14 @@ def rate_matrix(up: FloatArray, local: FloatArray, down: FloatArray) -> FloatArr
     both = np.linalg.solve(-local, np.hstack([up, down]))
     rise, fall = both[:, : up.shape[1]], both[:, up.shape[1] :]
     first_passage, ahead = fall.copy(), rise.copy()
-    for _ in range(60):
+    for _ in range(STEPS):
         middle = identity - rise @ fall - fall @ rise
         both = np.linalg.solve(middle, np.hstack([rise @ rise, fall @ fall]))
         rise, fall = both[:, : up.shape[1]], both[:, up.shape[1] :]
         step = ahead @ fall
         first_passage += step
         ahead = ahead @ rise
-        if step.max() < 1e-15 or ahead.max() < 1e-15:
+        if step.max() < NEGLIGIBLE:
             break
     return np.asarray(np.linalg.solve((-local - up @ first_passage).T, up.T).T)
 
@@ -184,8 +183,8 @@ def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
     if arrivals is None or service is None:
         return False
     c, phases = model.servers, service[0].size
-    full, half = (arrivals[0].size * math.comb(n + phases - 1, phases - 1) for n in (c, max(c // 2, 1)))
-    return full <= LARGEST_LEVEL and LEVELS * full**3 + c * half**3 <= most_work
+    states = arrivals[0].size * math.comb(c + phases - 1, c)
+    return states <= (most_work / (STEPS + LESS * c)) ** (1 / 3)
 
 
 def solve(model: OpenQueue) -> Metrics:
@@ -200,7 +199,7 @@ def solve(model: OpenQueue) -> Metrics:
     rates = arrivals[1].sum(axis=1) / model.arrival_rate
     p_wait = float((rates @ whole.reshape(alpha.size, -1)).sum())
     Lq = float((np.linalg.solve((np.eye(R.shape[0]) - R).T, whole) @ R).sum())
-    error = 1e-16 * (model.arrivals.scv + model.service.scv) / (1 - model.rho) ** 2
+    error = ROUNDING * (model.arrivals.scv + model.service.scv) / (1 - model.rho) ** 2
     rough = f"rho = {model.rho:.9g} is so near 1 that values are off by about {error:.0e}"
     return Metrics.from_times(
         model,
