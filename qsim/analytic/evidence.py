@@ -16,6 +16,8 @@ ERRORS = {
 by ``python examples/accuracy/approximations.py``."""
 SCV, MOST_LOAD, MOST_SERVERS = (0.1, 4.0), 0.9, 8
 """The range of scv, rho and servers in which errors were measured."""
+ROUNDING = 1e-9
+"""Values this near beyond the range are in it."""
 SCOPE = f"scv {SCV[0]:g} to {SCV[1]:g}, rho up to {MOST_LOAD:g}, up to {MOST_SERVERS} servers"
 
 
@@ -33,8 +35,8 @@ def with_errors(
     >>> solve(GGc(Gamma(mean=1, scv=0.3), Gamma(mean=1.7, scv=30), servers=2)).method
     'phase-type fit (error unknown: measured only for scv 0.1 to 4, rho up to 0.9, up to 8 servers)'
     """
-    inside = all(SCV[0] - 1e-9 <= v <= SCV[1] + 1e-9 for v in scv)
-    if name not in ERRORS or not (alike and inside) or load > MOST_LOAD + 1e-9 or servers > MOST_SERVERS:
+    inside = all(SCV[0] - ROUNDING <= v <= SCV[1] + ROUNDING for v in scv)
+    if name not in ERRORS or not (alike and inside) or load > MOST_LOAD + ROUNDING or servers > MOST_SERVERS:
         return f"{method} (error unknown: measured only for {scope})"
     median, worst = ERRORS[name]
     return f"{method} (W off by {median:g} % at the median, {worst} % at worst, for {scope})"

@@ -155,12 +155,10 @@ def fixed_point(view: ClassNetwork) -> Metrics:
 
 
 def lattice(view: ClassNetwork) -> Metrics:
-    """Mean value analysis, population by population up to the full one; NoFormulaError where these are too many."""
+    """Mean value analysis, population by population up to the full one."""
     net = _network(view)
     N = net.populations.astype(int)
     shape = tuple(int(n) + 1 for n in N)
-    if math.prod(shape) > LARGEST_LATTICE:
-        raise NoFormulaError(view.kendall, "too many populations on the way to the full one")
     axes = np.indices(shape).reshape(N.size, -1)
     strides = np.array([math.prod(shape[r + 1 :]) for r in range(N.size)])
     total = axes.sum(axis=0)
@@ -187,10 +185,10 @@ def lattice(view: ClassNetwork) -> Metrics:
 def _with_errors(view: ClassNetwork) -> str:
     """The method's text with its errors, which were measured at one station."""
     (first, *others), names = view.stations, errors_of(view)
-    alike = not others and first.queues == 1 and first.in_turn and len(view.classes) <= 2
+    alike = not others and first.queues == 1 and first.in_turn
+    few = len(view.classes) <= 2 and max(view.populations) <= MOST_MEASURED
     scv = [law.scv for law in first.services if law is not None]
-    few = alike and max(view.populations) <= MOST_MEASURED
-    return with_errors(LATTICE, names, scv, 0.0, first.servers, few, MEASURED)
+    return with_errors(LATTICE, names, scv, 0.0, first.servers, alike and few, MEASURED)
 
 
 def errors_of(view: ClassNetwork) -> str:

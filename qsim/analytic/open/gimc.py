@@ -35,8 +35,10 @@ from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics
 
 METHOD = "GI/M/c (Takács 1962, chapter 2)"
-AROUND = tuple((sign * 0.02 * k, w) for k, w in ((1, 0.75), (2, -0.3), (3, 0.05)) for sign in (1, -1))
-"""Offsets and weights of the symmetric six-point interpolation at the middle."""
+AROUND = (0.02, 0.75), (0.04, -0.3), (0.06, 0.05)
+"""Distances and weights of the symmetric six-point interpolation at the middle."""
+NEAR, PRECISION = 1e-3, 1e-14
+"""How near its 0/0 a ratio is interpolated; and the relative error of a root."""
 LARGEST = 700.0
 """Just below the logarithm of the largest float."""
 MOST_SERVERS = 1_000_000
@@ -58,10 +60,10 @@ def _rest(arrivals: Distribution, rate: float) -> float:
         return arrivals.residual(rate * math.exp(log_x)) - load
 
     # R falls from 1 at x = 0 and is below the load at x = 1.
-    low = min(math.log((1 / load - 1) / (rate**2 * arrivals.moment(2) / 2)), -0.5)
+    low = -1.0
     while gap(low) < 0:
-        low -= 0.5
-    return math.exp(float(brentq(gap, low, 0.0, xtol=1e-14)))
+        low *= 2
+    return math.exp(float(brentq(gap, low, 0.0, xtol=PRECISION)))
 
 
 def waiting_probability(arrivals: Distribution, service_rate: float, servers: int, root: float) -> float:
@@ -85,8 +87,8 @@ def waiting_probability(arrivals: Distribution, service_rate: float, servers: in
         if log_binom - log_c > LARGEST:  # P(wait) is below 1e-300
             return 0.0
         # At j = c(1-σ) both parts vanish; there the ratio is interpolated from its neighbourhood.
-        near = abs(end - j) < 1e-3
-        value = math.fsum(w * ratio(j + d) for d, w in AROUND) if near else ratio(j)
+        near = abs(end - j) < NEAR
+        value = math.fsum(w * (ratio(j + d) + ratio(j - d)) for d, w in AROUND) if near else ratio(j)
         terms.append((1 - root) * math.exp(log_binom - log_c) * value)
     return 1 / math.fsum(terms)
 

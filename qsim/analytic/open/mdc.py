@@ -53,7 +53,7 @@ def mean_waiting_number(offered_load: float, servers: int) -> float:
 
 
 def waiting_probability(offered_load: float, servers: int) -> float:
-    """P(wait) for 0 < a < c."""
+    """P(wait) for 0 <= a < c."""
     none_waits = math.exp(-float(np.log(1 - roots_inside(offered_load, servers)).sum().real))
     return max(0.0, 1 - (servers - offered_load) * none_waits)
 
@@ -74,7 +74,7 @@ def solve(model: OpenQueue) -> Metrics:
         service=model.service.mean,
         servers=c,
         Wq=mean_waiting_number(a, c) / model.arrival_rate if a > 0 else 0.0,
-        p_wait=waiting_probability(a, c) if a > 0 else 0.0,
+        p_wait=waiting_probability(a, c),
         method=METHOD,
     )
 

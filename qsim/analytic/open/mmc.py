@@ -117,8 +117,7 @@ class ErlangTimes(ExactTimes):
         if of == "Wq":
             waits = self.p_wait > 1 - q
             return self.service_time / spare * math.log(self.p_wait / (1 - q)) if waits else 0.0
-        scale = self.service_time * (1 + self.p_wait / spare)
-        return quantile(self.response_survival, q, scale)
+        return quantile(self.response_survival, q, self.service_time)
 
     def survival(self, t: float, of: str) -> float:
         if of == "W":

@@ -53,9 +53,14 @@ def test_repairman_against_exact_arithmetic(N: int, c: int, ratio: str) -> None:
 
 
 def test_an_empty_system_is_legal() -> None:
-    for model in (MM1(0, 1), MMc(0, 1, 4)):
+    nobody, faster = Exponential(math.inf), Open(Exponential(math.inf), Exponential(2.0), speeds=(2, 3))
+    for model in (MM1(0, 1), MMc(0, 1, 4), MMcK(0, 1, 3, 5), MMcK(0, 1, 1, 1), faster):
         r = solve(model)
         assert (r.throughput, r.L, r.Lq, r.Wq, r.W, r.p_wait, r.p(0), r.p(1)) == (0, 0, 0, 0, 1, 0, 1, 0)
+    by_size = Open(nobody, Deterministic(1.0), discipline="SRPT")
+    for model in (by_size, *(Open(nobody, Deterministic(1.0), c) for c in (1, 2))):
+        r = solve(model)
+        assert (r.throughput, r.L, r.Wq, r.W) == (0, 0, 0, pytest.approx(1))
 
 
 @pytest.mark.parametrize("servers", [1, 3, 9])
@@ -119,4 +124,3 @@ def test_random_routing_without_thinking() -> None:
 def test_places_without_end_are_m_m_c() -> None:
     wide, endless = solve(MMcK(2.7, 1.0, 3, 2000)), solve(MMc(2.7, 1.0, 3))
     assert (wide.L, wide.p_wait, wide.p(7)) == pytest.approx((endless.L, endless.p_wait, endless.p(7)))
-    assert solve(MMcK(0, 1.0, 3, 5)).p(0) == 1

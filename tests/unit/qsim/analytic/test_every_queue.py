@@ -14,6 +14,7 @@ from qsim import (
     Closed,
     Delay,
     Deterministic,
+    Empirical,
     Erlang,
     Gamma,
     HyperExponential,
@@ -22,6 +23,7 @@ from qsim import (
     Mixture,
     Network,
     Open,
+    Shifted,
     Station,
     solve,
 )
@@ -31,6 +33,7 @@ from qsim.analytic.views import OpenQueue, open_queue
 Built = Callable[[float], Network]
 """A model, given the unit of time."""
 
+HISTOGRAM = Empirical((0.3, 0.6, 1.5), (3, 2, 1), (0.2, 0.0, 1.0))
 SIZES = Mixture((Deterministic(0.4), Deterministic(1.3)), (0.8, 0.2))
 
 OPEN: dict[str, Built] = {
@@ -42,6 +45,8 @@ OPEN: dict[str, Built] = {
     "M/G/2/2": lambda u: Open(Exp(u), LogNormal(0.6 * u, 1.5), 2, 2),
     "M/D/1": lambda u: Open(Exp(u), Deterministic(0.6 * u)),
     "M/D/2": lambda u: Open(Exp(u), Deterministic(1.6 * u), 2),
+    "M/H/1": lambda u: Open(Exp(u), HISTOGRAM.scaled(u)),
+    "M/mix/1": lambda u: Open(Exp(u), Mixture((Shifted(Gamma(0.3 * u, 0.6), 0.2 * u), Exp(u)), (0.8, 0.2))),
     "M/E2/1": lambda u: Open(Exp(u), Erlang(2, 0.6 * u)),
     "E2/H2/1": lambda u: Open(Erlang(2, u), HyperExponential((0.4, 0.6), (1.0 * u, 0.5 * u))),
     "E2/E2/2": lambda u: Open(Erlang(2, u), Erlang(2, 1.2 * u), 2),
@@ -69,6 +74,9 @@ OTHERS: dict[str, Built] = {
     ),
     "machines": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2)]),
     "machines, places": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2, capacity=3)]),
+    "LCFS-PR on 2": lambda u: Open(Exp(u), Exp(1.6 * u), 2, discipline="LCFS-PR"),
+    "interrupting": lambda u: queue_of([Flow(Exp(4 * u), Exp(u), i) for i in range(2)], 2, "preemptive-resume"),
+    "shared by classes": lambda u: passing([0.2 / u, 0.1 / u], [Row([Exp(u), Gamma(2 * u, 3.0)], discipline="PS")]),
     "random queues": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2, queues="random")]),
     "cycle": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2)]),
     "row": lambda u: jackson(0.5 / u, [Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2), Delay(4 * u)]),
@@ -91,6 +99,28 @@ def moments(r: Metrics, of: str) -> tuple[float, float]:
 
     first, second = quad_vec(both, 0.0, 40.0, epsabs=1e-7 * end**2, epsrel=1e-7, limit=400)[0]
     return first, second - first**2
+
+
+METHODS = {
+    "M/M/1 alone": "M/M/c/K",
+    "M/G/2/2": "Erlang B",
+    "speeds": "birth-death with speeds",
+    "speeds, places": "birth-death with speeds",
+    "PS on 2, places": "processor sharing",
+    "LCFS-PR": "preemptive last come first served, insensitive",
+    "LCFS-PR on 2": "preemptive last come first served: the number",
+    "row": "open network of product form",
+    "shared by classes": "open network of several classes",
+    "machines": "machine repairman",
+    "machines, places": "M/M/c/K//N",
+    "cycle": "product form, convolution",
+    "closed classes": "product form of several classes",
+}
+
+
+@pytest.mark.parametrize(("name", "method"), METHODS.items())
+def test_an_answer_names_its_formula(name: str, method: str) -> None:
+    assert solve((OPEN | OTHERS)[name](1.0)).method.startswith(method)
 
 
 @pytest.mark.parametrize("built", OPEN.values(), ids=OPEN)

@@ -11,7 +11,7 @@ from markov_chains import Moves, stationary
 from seen import classes_of
 
 from qsim import Deterministic, Erlang, Exponential, solve
-from qsim.analytic.networks import mean_value
+from qsim.analytic.networks import mean_value, product_form
 
 # A state holds, for each station, how many of each class are there.
 
@@ -96,6 +96,34 @@ def test_first_come_first_served_with_unequal_services_is_a_named_approximation(
     assert [c.throughput for c in r.classes] != pytest.approx(chain, rel=1e-6)
 
 
+UNLIKE = Row([Exponential(1.0), Exponential(2.0)])
+
+
+@pytest.mark.parametrize(
+    ("populations", "rows", "error"),
+    [
+        ((2, 16), [UNLIKE], "21 % at worst"),
+        ((2, 2), [UNLIKE._replace(services=[Exponential(1.0), Erlang(2, 2.0)])], "54 % at worst"),
+        ((2, 17), [UNLIKE], "error unknown"),
+        ((2, 2, 2), [Row([*UNLIKE.services, Exponential(3.0)])], "error unknown"),
+        ((2, 2), [UNLIKE, UNLIKE], "error unknown"),
+        ((2, 2), [UNLIKE._replace(servers=2, queues="random")], "error unknown"),
+        ((2, 2), [UNLIKE._replace(servers=2, discipline="LCFS-PR")], "error unknown"),
+    ],
+)
+def test_errors_are_stated_for_the_systems_where_they_were_measured(
+    populations: tuple[int, ...], rows: list[Row], error: str
+) -> None:
+    assert error in solve(circling(populations, rows, [1.0] * len(populations))).method
+
+
+def test_the_exact_solution_ends_where_it_takes_a_billion_products() -> None:
+    """Four stations of ten servers: 8 times 55 + 10 products for n² populations, and 5000 for 2n rows."""
+    stations = [Row([Exponential(1.0)] * 2, servers=10, discipline="PS")] * 4
+    for n, small in ((1311, True), (1312, False)):
+        assert product_form.applies(classes_of(circling([n - 1] * 2, stations))) == small
+
+
 @pytest.mark.parametrize(
     ("populations", "services", "think_times", "servers"),
     [
@@ -115,13 +143,11 @@ def test_several_servers_in_turn_are_within_five_per_cent(
 
 
 def test_many_classes_of_single_servers_stay_exact() -> None:
-    from qsim.analytic.networks import product_form as closed_classes
-
     services = [Exponential(1.0), Exponential(3.0), Exponential(0.5), Exponential(2.0)]
     stations = [Row(services, servers=3, queues="random", discipline="PS"), Row([Exponential(0.1)] * 4)]
     few, many = (circling([n] * 4, stations, [1.0, 2.0, 3.0, 4.0]) for n in (4, 30))
-    assert closed_classes.applies(classes_of(few))
-    assert not closed_classes.applies(classes_of(many))
+    assert product_form.applies(classes_of(few))
+    assert not product_form.applies(classes_of(many))
     assert solve(many).kind == "exact"
     one, other = solve(few), mean_value.lattice(classes_of(few))
     assert one.method != other.method

@@ -59,6 +59,8 @@ def test_an_overloaded_station_is_named() -> None:
     ) as refusal:
         solve(jackson(6.0, [Station(Exponential(0.1)), slow]))
     assert refusal.value.rho == pytest.approx(1.5)
+    with pytest.raises(UnstableQueueError, match=r"disk of .* rho = 1,"):
+        solve(jackson(4.0, [Station(Exponential(0.1)), slow]))
     with pytest.raises(UnstableQueueError, match=r"M/M/1, 2 classes .* rho = 1\.5, .* rate below 2,"):
         solve(passing([1.0, 2.0], [Row([Exponential(0.5), Exponential(0.5)])]))
     with pytest.raises(UnstableQueueError, match=r"station 1 .* rho = 1, .* rate below 1,"):

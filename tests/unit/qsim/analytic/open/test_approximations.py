@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+import math
+from typing import Any
 
-from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, solve
-from qsim.analytic.open import approximations
+import numpy as np
+import pytest
+from seen import queue
+
+from qsim import MG1, Deterministic, Distribution, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, solve
+from qsim.analytic.open import approximations, gimc, mdc
 from qsim.analytic.open.approximations import kimura
+from qsim.distributions.base import require_phases
 
 
 def test_queues_of_their_own() -> None:
@@ -38,6 +44,37 @@ def test_all_approximations_are_exact_for_m_m_c(c: int) -> None:
     exact = solve(MMc(0.8 * c, 1.0, c)).Wq
     for name, wait in approximations.table(0.8 * c, 1.0, 1.0, 1.0, c).items():
         assert name == approximations.BOUND or wait == pytest.approx(exact), name
+
+
+def test_approximations_worked_by_hand() -> None:
+    """Rate 2, service 1/2: one erlang on two servers, where Wq(M/M/2) is 1/6."""
+    bursty, even = (approximations.table(2.0, 0.5, ca2, 3.0, 2) for ca2 in (2.0, 0.5))
+    assert list(bursty.values()) == pytest.approx([5 / 12, 5 / 12 * math.exp(-1 / 28), 2 * (2 / 4 + 3 / 8)])
+    assert even["Krämer-Langenbach-Belz"] == pytest.approx(3.5 / 12 * math.exp(-1 / 21))
+    assert list(approximations.table(0.0, 0.5, 1.0, 1.0, 2).values()) == [0, 0, 0, math.inf]
+
+
+@pytest.mark.parametrize("scv", [0.05, 0.3, 0.5, 0.7, 2.0])
+def test_phases_share_the_moments_of_the_law(scv: float) -> None:
+    """E[S] = α·(-T)⁻¹·1, E[S²] = 2·α·(-T)⁻²·1; of Erlang stages as few as give the scv."""
+    start, T = require_phases(approximations.of_phases(Gamma(3.0, scv)))
+    first = np.linalg.solve(-T, np.ones(start.size))
+    assert (start @ first, 2 * start @ np.linalg.solve(-T, first)) == pytest.approx((3.0, 9 * (1 + scv)))
+    assert start.size == (math.ceil(1 / scv) if scv < 1 else 2)
+
+
+@pytest.mark.parametrize(
+    ("family", "gaps", "service"),
+    [
+        (approximations, Gamma(1.0, 0.5), Gamma(1.0, 0.5)),
+        (gimc, Gamma(1.0, 0.5), Exponential(1.0)),
+        (mdc, Exponential(1.0), Deterministic(1.0)),
+    ],
+)
+def test_a_family_reaches_up_to_its_number_of_servers(family: Any, gaps: Distribution, service: Distribution) -> None:
+    c = family.MOST_SERVERS
+    assert family.applies(queue(Open(gaps, service, c)))
+    assert not family.applies(queue(Open(gaps, service, c + 1)))
 
 
 def test_kimura_meets_the_queues_it_is_made_of() -> None:

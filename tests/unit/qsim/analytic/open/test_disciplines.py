@@ -59,6 +59,8 @@ def test_priorities_on_several_servers_of_several_services_are_left_to_simulatio
     for priority in ("none", "non-preemptive", "preemptive-resume"):
         with pytest.raises(UnstableQueueError, match=r"rho = 1\.5"):
             solve(queue_of(classes, 1, priority=priority))
+        with pytest.raises(UnstableQueueError, match=r"rho = 1,"):
+            solve(queue_of([classes[0], classes[0]._replace(priority=1)], 1, priority=priority))
     with pytest.raises(NoFormulaError):
         solve(queue_of([k._replace(arrivals=Erlang(2, 2.0)) for k in classes], 1, priority="non-preemptive"))
 

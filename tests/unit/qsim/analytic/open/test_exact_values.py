@@ -25,7 +25,7 @@ from qsim import (
     erlang_c,
     solve,
 )
-from qsim.analytic.open import gimc, mmc
+from qsim.analytic.open import gimc, mmc, priorities
 from qsim.analytic.open.disciplines import mean_response
 
 NAMES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block")
@@ -123,6 +123,9 @@ def test_priorities_worked_by_hand() -> None:
     for priority, wanted in waits.items():
         r = solve(queue_of(classes, priority=priority))  # type: ignore[arg-type]
         assert [c.Wq for c in r.classes] == pytest.approx(wanted)
+        assert {part.method.split()[0] for part in (r, *r.classes)} == {
+            "Pollaczek-Khinchine" if priority == "none" else priority
+        }
         assert [c.W for c in r.classes] == pytest.approx([wanted[0] + 1, wanted[1] + 2])
         assert [c.utilization for c in r.classes] == pytest.approx([0.2, 0.6])
         assert [c.throughput for c in r.classes] == pytest.approx([0.2, 0.3])
@@ -131,6 +134,20 @@ def test_priorities_worked_by_hand() -> None:
         assert [r.L, r.Lq, r.W, r.Wq, r.utilization] == pytest.approx([L, Lq, L / 0.5, Lq / 0.5, 0.8])
         waiting = [r.p_wait, *(c.p_wait for c in r.classes)]
         assert waiting == pytest.approx([math.nan if priority == "preemptive-resume" else 0.8] * 3, nan_ok=True)
+
+
+def test_priorities_on_two_servers_worked_by_hand() -> None:
+    """λ 0.4 and 0.8 of mean 1: C(2, 1.2) = 0.45, so W0 = 0.225; σ = 0.2, 0.6; and C(2, 0.4) = 1/15, Lq = 1/60."""
+    classes = [Flow(Exponential(2.5), Exponential(1.0), 0), Flow(Exponential(1.25), Exponential(1.0), 1)]
+    waits = {
+        "non-preemptive": [0.225 / 0.8, 0.225 / (0.8 * 0.4)],
+        "preemptive-resume": [1 / 60 / 0.4, (0.45 * 0.6 / 0.4 - 1 / 60) / 0.8],
+    }
+    for priority, wanted in waits.items():
+        r = solve(queue_of(classes, 2, priority=priority))
+        assert [c.Wq for c in r.classes] == pytest.approx(wanted)
+        assert r.method == priorities.SEVERAL[priority]
+        assert r.p_wait == pytest.approx(0.45 if priority == "non-preemptive" else math.nan, nan_ok=True)
 
 
 def test_jobs_of_one_size_are_served_in_turn_and_shared_by_srpt() -> None:

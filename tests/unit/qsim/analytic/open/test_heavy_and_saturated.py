@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from class_networks import Flow as ClassFlow
 from class_networks import queue_of
 
-from qsim import MG1, MM1K, Deterministic, Empirical, Exponential, Gamma, GGc, LogNormal, Weibull, solve
+from qsim import MG1, MM1K, Deterministic, Empirical, Exponential, GGc, LogNormal, Weibull, solve
+from qsim.analytic.evidence import with_errors
 
 
 @pytest.mark.parametrize(
@@ -18,10 +21,6 @@ def test_percentiles_of_heavy_laws(law: LogNormal | Weibull, q: float, known: fl
     low, high = r.quantile_interval(q)
     assert low <= r.quantile(q) <= high
     assert r.quantile(q) == pytest.approx(known, rel=1e-3)
-
-
-def test_the_limited_mean_is_exact() -> None:
-    assert float(Weibull(0.3, 1.0).limited_mean(1.0)) == pytest.approx(0.239426, abs=1e-6)
 
 
 def test_the_variance_of_equal_classes_is_that_of_m_m_1() -> None:
@@ -54,6 +53,9 @@ def test_whose_probabilities_these_are() -> None:
 
 
 def test_a_stated_error_names_its_scope_and_is_not_stated_beyond() -> None:
-    inside, beyond = (solve(GGc(Gamma(1, 0.5), Gamma(1.7, scv), 2)).method for scv in (2, 30))
-    assert "for scv 0.1 to 4, rho up to 0.9, up to 8 servers" in inside
-    assert "error unknown" in beyond
+    measured: dict[str, Any] = {"scv": (0.1, 4.0), "load": 0.9, "servers": 8}
+    scope = "for scv 0.1 to 4, rho up to 0.9, up to 8 servers)"
+    said = with_errors("this", "Kimura", **measured)
+    assert said == f"this (W off by 1.4 % at the median, 7 % at worst, {scope}"
+    for beyond in ({"scv": (0.09, 4.0)}, {"scv": (0.1, 4.1)}, {"load": 0.91}, {"servers": 9}):
+        assert with_errors("this", "Kimura", **measured | beyond) == f"this (error unknown: measured only {scope}"
