@@ -99,18 +99,6 @@ def test_more_customers_mean_more_throughput_and_longer_responses(N: int, Z: flo
     assert more.Wq <= more.W * (1 + ROUNDING)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 200), think_times, st.lists(stations, min_size=1, max_size=3), times)
-def test_the_unit_of_time_changes_only_units(N: int, Z: float, places: list[Station], unit: float) -> None:
-    def in_units(s: Station) -> Station:
-        return Station(Exponential(s.time.mean * unit), s.servers, s.visits, queues=s.queues)
-
-    one, other = solve(Closed(N, [Delay(Z), *places])), solve(Closed(N, [Delay(Z * unit), *map(in_units, places)]))
-    assert other.throughput * unit == pytest.approx(one.throughput, rel=ROUNDING)
-    assert other.L == pytest.approx(one.L, rel=ROUNDING)
-    assert [s.L for s in other.stations] == pytest.approx([s.L for s in one.stations], rel=1e-8)
-
-
 class_services = st.tuples(times, times)
 
 

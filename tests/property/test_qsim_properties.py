@@ -52,32 +52,6 @@ def test_one_server_of_many_is_m_m_1(rho: float, mu: float) -> None:
     assert [many.p(n) for n in (0, 1, 5)] == pytest.approx([one.p(n) for n in (0, 1, 5)], rel=ROUNDING)
 
 
-@settings(deadline=None)
-@given(loads, st.integers(1, 60), rates)
-def test_the_unit_of_time_changes_only_units(rho: float, c: int, unit: float) -> None:
-    one, other = solve(MMc(rho * c, 1.0, c)), solve(MMc(rho * c * unit, unit, c))
-    assert scaled(other) == pytest.approx(scaled(one), rel=1e-7)
-    assert other.W * unit == pytest.approx(one.W, rel=1e-7)
-    assert other.quantile(0.9) * unit == pytest.approx(one.quantile(0.9), rel=1e-7)
-
-
-@settings(deadline=None)
-@given(st.tuples(loads, loads), st.integers(1, 100))
-def test_more_load_means_more_waiting(pair: tuple[float, float], c: int) -> None:
-    light, heavy = (solve(MMc(rho * c, 1.0, c)) for rho in sorted(pair))
-    assert light.Wq <= heavy.Wq
-    assert light.L <= heavy.L
-
-
-@settings(deadline=None)
-@given(loads, st.integers(1, 200))
-def test_open_state_probabilities_add_up(rho: float, c: int) -> None:
-    r = solve(MMc(rho * c, 1.0, c))
-    p = [r.p(n) for n in range(c + 1)]
-    assert math.fsum(p[:c]) + p[c] / (1 - rho) == pytest.approx(1.0, rel=ROUNDING)
-    assert p[c] / (1 - rho) == pytest.approx(r.p_wait, rel=1e-7, abs=1e-280)  # Poisson arrivals see time averages
-
-
 def never_impossible(r: Metrics, N: int, Z: float, S: float, c: int) -> None:
     for value in (r.throughput, r.utilization, r.L, r.Lq, r.W, r.Wq, r.p_wait):
         assert math.isfinite(value)

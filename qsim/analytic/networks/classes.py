@@ -28,7 +28,7 @@ class NetworkClass:
     """A class: its visits to each station, and its arrival rate or population."""
 
     visits: FloatArray
-    rate: float = 0.0
+    rate: float = math.nan
     population: int = 0
 
 

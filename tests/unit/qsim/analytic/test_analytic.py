@@ -110,17 +110,3 @@ def test_only_the_mean_of_the_think_time_matters() -> None:
     exponential = solve(MMcN(10, 3.0, 1.0, 2))
     fixed = solve(Closed(10, [Delay(Deterministic(3.0)), Station(Exponential(1.0), 2)]))
     assert fixed.throughput == exponential.throughput
-
-
-def test_random_routing_without_thinking() -> None:
-    N, k, S = 64, 32, 80e-6
-    r = solve(Closed(N, [Station(Exponential(S), servers=k, queues="random")]))
-    assert r.throughput == pytest.approx(N / (N + k - 1) * k / S, rel=1e-12)
-    assert r.L == pytest.approx(N, rel=1e-12)
-    # An arrival sees the equally likely arrangements of N - 1 others over k queues.
-    assert r.p_wait == pytest.approx((N - 1) / (N - 1 + k - 1), rel=1e-12)
-
-
-def test_places_without_end_are_m_m_c() -> None:
-    wide, endless = solve(MMcK(2.7, 1.0, 3, 2000)), solve(MMc(2.7, 1.0, 3))
-    assert (wide.L, wide.p_wait, wide.p(7)) == pytest.approx((endless.L, endless.p_wait, endless.p(7)))

@@ -105,7 +105,6 @@ METHODS = {
     "M/M/1 alone": "M/M/c/K",
     "M/G/2/2": "Erlang B",
     "speeds": "birth-death with speeds",
-    "speeds, places": "birth-death with speeds",
     "PS on 2, places": "processor sharing",
     "LCFS-PR": "preemptive last come first served, insensitive",
     "LCFS-PR on 2": "preemptive last come first served: the number",

@@ -82,6 +82,12 @@ def test_throughputs_stay_within_what_the_servers_can_do() -> None:
         schweitzer(Closed(3, [Station(ONE, speeds=(1.0, 2.0))]))
 
 
+def test_all_customers_at_one_station_keep_its_speed() -> None:
+    """Three at speed 2, with services of 2: one leaves a time unit (Little)."""
+    r = solve(Closed(3, [Station(Deterministic(2.0), speeds=(1.0, 2.0))]))
+    assert (r.throughput, r.W, r.Wq, r.p_wait) == (1, 3, 2, 1)
+
+
 def test_a_large_population_at_many_stations_is_refused_at_once() -> None:
     many = Closed(100_000, [Delay(10.0), *(Station(Exponential(0.5 + 0.001 * i)) for i in range(200))])
     with pytest.raises(NoFormulaError, match="more than ten seconds for this population"):

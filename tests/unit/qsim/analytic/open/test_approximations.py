@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from seen import queue
 
-from qsim import MG1, Deterministic, Distribution, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, solve
-from qsim.analytic.open import approximations, gimc, mdc
+from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, UnstableQueueError, solve
+from qsim.analytic.open import approximations
 from qsim.analytic.open.approximations import kimura
 from qsim.distributions.base import require_phases
 
@@ -52,6 +50,8 @@ def test_approximations_worked_by_hand() -> None:
     assert list(bursty.values()) == pytest.approx([5 / 12, 5 / 12 * math.exp(-1 / 28), 2 * (2 / 4 + 3 / 8)])
     assert even["Krämer-Langenbach-Belz"] == pytest.approx(3.5 / 12 * math.exp(-1 / 21))
     assert list(approximations.table(0.0, 0.5, 1.0, 1.0, 2).values()) == [0, 0, 0, math.inf]
+    with pytest.raises(UnstableQueueError, match="G/G/2"):
+        approximations.table(4.0, 0.5, 1.0, 1.0, 2)
 
 
 @pytest.mark.parametrize("scv", [0.05, 0.3, 0.5, 0.7, 2.0])
@@ -61,20 +61,6 @@ def test_phases_share_the_moments_of_the_law(scv: float) -> None:
     first = np.linalg.solve(-T, np.ones(start.size))
     assert (start @ first, 2 * start @ np.linalg.solve(-T, first)) == pytest.approx((3.0, 9 * (1 + scv)))
     assert start.size == (math.ceil(1 / scv) if scv < 1 else 2)
-
-
-@pytest.mark.parametrize(
-    ("family", "gaps", "service"),
-    [
-        (approximations, Gamma(1.0, 0.5), Gamma(1.0, 0.5)),
-        (gimc, Gamma(1.0, 0.5), Exponential(1.0)),
-        (mdc, Exponential(1.0), Deterministic(1.0)),
-    ],
-)
-def test_a_family_reaches_up_to_its_number_of_servers(family: Any, gaps: Distribution, service: Distribution) -> None:
-    c = family.MOST_SERVERS
-    assert family.applies(queue(Open(gaps, service, c)))
-    assert not family.applies(queue(Open(gaps, service, c + 1)))
 
 
 def test_kimura_meets_the_queues_it_is_made_of() -> None:

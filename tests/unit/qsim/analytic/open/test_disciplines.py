@@ -63,13 +63,3 @@ def test_priorities_on_several_servers_of_several_services_are_left_to_simulatio
             solve(queue_of([classes[0], classes[0]._replace(priority=1)], 1, priority=priority))
     with pytest.raises(NoFormulaError):
         solve(queue_of([k._replace(arrivals=Erlang(2, 2.0)) for k in classes], 1, priority="non-preemptive"))
-
-
-@pytest.mark.parametrize("servers", [2, 4])
-def test_the_first_level_under_preemption_notices_nobody_else(servers: int) -> None:
-    urgent, other = (Flow(Exponential(1 / (load * servers)), Exponential(1.0)) for load in (0.5, 0.3))
-    classes = [urgent, other._replace(priority=1)]
-    first, _ = solve(queue_of(classes, servers=servers, priority="preemptive-resume")).classes
-    alone = solve(MMc(0.5 * servers, 1.0, servers))
-    assert (first.W, first.Wq, first.kind) == (pytest.approx(alone.W), pytest.approx(alone.Wq), "exact")
-    assert first.utilization == pytest.approx(0.5)
