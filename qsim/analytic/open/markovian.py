@@ -184,7 +184,7 @@ def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
         return False
     c, phases = model.servers, service[0].size
     states = arrivals[0].size * math.comb(c + phases - 1, c)
-    return states <= (most_work / (STEPS + LESS * c)) ** (1 / 3)
+    return states <= math.cbrt(most_work / (STEPS + LESS * c))
 
 
 def solve(model: OpenQueue) -> Metrics:
