@@ -133,7 +133,8 @@ class ClosedModel(CurveModel):
 
     def knee(self, values: Array) -> KneePoint:
         load = self.knee_load(values)
-        at_knee = self.throughput(values, load).diagonal()
+        pairs = zip(values[:, None], load[:, None], strict=True)  # a matrix of all rows at all loads would be large
+        at_knee = np.array([self.throughput(row, at)[0, 0] for row, at in pairs])
         return KneePoint(load, at_knee, load / at_knee)
 
     def parameters_of(self, points: Points) -> tuple[Parameter, ...]:

@@ -74,7 +74,7 @@ def _findings(source: DataSource, series: str | None) -> tuple[list[measure.Find
     if series not in {f.series for f in found}:
         known_series(sweep.series, series)
     if source.dataset is None:
-        found = merged([*sweep.findings, *measure.audit(sweep, series)])
+        found = [*sweep.findings, *measure.audit(sweep, series)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
-    return sorted(found, key=lambda f: -SEVERITIES.index(f.severity)), not_checked(sweep)
+    return sorted(merged(found), key=lambda f: -SEVERITIES.index(f.severity)), not_checked(sweep)
