@@ -148,7 +148,7 @@ def _listed_figures(
         lists.append(f"a peak of {format_bandwidth(most)}")
         shows.append(f"reaches {format_bandwidth(peak)} ({100 * (peak / most - 1):+.1f} %)")
         contradicts = contradicts or peak / most - 1 > _CONTRADICTS
-    why = "they are of different cores, nodes, buffers or units, or other programs ran during one of them."
+    why = "they are of different machines, cores, nodes, buffers or units, or other programs ran during one of them."
     once = "run mlc without options on an idle machine, which measures all of it at once."
     yield Finding(
         "listed-figures",

@@ -51,7 +51,7 @@ class OpenQueue:
 
     @property
     def most_work(self) -> float:
-        """Work done per time unit when the station is full, in servers."""
+        """Work done per time unit with very many customers present, in servers."""
         return self.servers if self.speeds is None else self.speeds[-1]
 
     @property

@@ -166,7 +166,7 @@ class Station:
 
     @property
     def most_work(self) -> float:
-        """The work done per time unit when the station is full, in servers."""
+        """The work done per time unit with very many customers present, in servers."""
         return self.servers if self.speeds is None else self.speeds[-1]
 
 
