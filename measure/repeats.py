@@ -14,8 +14,8 @@ Outliers among repeats.  A repeat is one where it lies off the median of its poi
 
 Outliers along a curve.  Over depths the throughput of a closed sweep rises, stays, or falls for good, and N / X, the
 latency by Little's law, falls (idle states), stays, or rises for good. A point is an outlier where the throughput has
-fallen by more than 10 % (and by more than 4 standard errors) and comes back, or N / X has risen so and comes back. Where
-more than one point in five is, the curve is noisy or the drive changed, and no point is called an outlier.
+fallen by more than 10 % (and by more than 4 standard errors) and comes back, or N / X has risen so and comes back.
+Where more than one point in five is, the curve is noisy or the drive changed, and no point is called an outlier.
 
 Flagged points are not left out: every mean is of all repeats.
 """
