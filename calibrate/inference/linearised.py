@@ -19,7 +19,7 @@ from calibrate.inference.weights import Weights
 STEPS, CLOSE = 60, 1e-3
 """A descent ends after this many steps, or where the next one is shorter than this in posterior standard deviations."""
 
-SCALES = 2.0 ** np.array([2, 1, 0, -1, -2, -4, -7, -11])
+SCALES = (4, 2, 1, 1 / 2, 1 / 4, 1 / 16, 1 / 128, 1 / 2048)
 """Multiples of each Gauss-Newton step that are tried; the best one is used."""
 
 SHIFT = 1e-5
@@ -48,7 +48,8 @@ def linearised(
     evidence, spread = [], []
     for size in sizes:
         if len(rows) > 1:  # extrapolate: the most probable parameters change steadily with the size
-            theta = np.clip(2 * rows[-1] - rows[-2], prior.low, prior.high)
+            before, last = rows[-2:]
+            theta = np.clip(2 * last - before, prior.low, prior.high)
         covariance = size**2 * correlation + np.diag(observed.noise**2)
         theta, factor, log_evidence = _descend(theta, prior, predict_log, observed.log, covariance)
         rows.append(theta)
@@ -83,7 +84,7 @@ def _descend(
         step = np.linalg.solve(precision, slopes.T @ missed - prior.precision * from_centre)
         if step @ precision @ step < CLOSE**2:
             break
-        tried = np.clip(theta + SCALES[:, None] * step, prior.low, prior.high)
+        tried = np.clip(theta + np.outer(SCALES, step), prior.low, prior.high)
         costs = (((observed - predict_log(np.exp(tried))) @ whiten.T) ** 2).sum(axis=1)
         costs += (tried - prior.centre) ** 2 @ prior.precision
         best = int(costs.argmin())
@@ -98,5 +99,5 @@ def _descend(
 def _curve_and_slopes(theta: Array, prior: _Prior, predict_log: Callable[[Array], Array]) -> tuple[Array, Array]:
     """The log predictions (k,) and their derivatives (k, d); a parameter at a bound is shifted away from it."""
     shift = np.where(theta + SHIFT > prior.high, -SHIFT, SHIFT)
-    both = predict_log(np.exp(np.vstack([theta, theta + np.diag(shift)])))
-    return both[0], np.asarray((both[1:] - both[0]).T / shift)
+    log_curve, *shifted = predict_log(np.exp(np.vstack([theta, theta + np.diag(shift)])))
+    return log_curve, np.asarray((shifted - log_curve).T / shift)

@@ -182,8 +182,7 @@ class _Set:
 
 def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
     """A set around the weight of nodes z (n, f), or around that by a power of the likelihood with enough nodes."""
-    low, high = np.exp(-20.0), 1.0
-    weight = None
+    low, high, weight = np.exp(-20.0), 1.0, _from_logs(log_weight)
     for _ in range(BISECTIONS):
         power = float(np.sqrt(low * high))
         tried = _from_logs(log_weight + power * log_like)
@@ -191,8 +190,6 @@ def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
             high = power
         else:
             low, weight = power, tried
-    if weight is None:
-        weight = _from_logs(log_weight + low * log_like)
     middle = weight @ z
     apart = z - middle
     covariance = (weight[:, None] * apart).T @ apart + NARROWEST**2 * np.eye(z.shape[1])

@@ -93,8 +93,8 @@ class MisfitProcess:
 
     def between(self, some: Array, others: Array) -> Array:
         """The correlation (m, k) of d at ``some`` loads (m,) and at ``others`` (k,): different measurements."""
-        here, there = self.place(some), self.place(others)
-        apart = np.abs(here.reshape(len(some), 1, -1) - there.reshape(1, len(others), -1)).sum(axis=2)
+        here, there = (np.column_stack([self.place(loads)]) for loads in (some, others))
+        apart = np.abs(here[:, None] - there).sum(axis=2)
         return np.asarray((1 - self.own) * np.exp(-apart / self.length))
 
     def among(self, loads: Array) -> Array:
@@ -112,14 +112,13 @@ def carried(process: MisfitProcess, used: Array, noise: Array, sizes: Array, loa
 
     The first (s, m, k) times the residuals at ``used`` (k,) is the mean of d; the second (s, m, m) is its covariance.
     """
-    process = process.seen(used) if len(used) else process
     variance = sizes[:, None, None] ** 2
-    alone = variance * process.among(loads)
     if len(used) == 0:
-        return np.zeros((len(sizes), len(loads), 0)), alone
+        return np.zeros((len(sizes), len(loads), 0)), variance * process.among(loads)
+    process = process.seen(used)
     shared = variance * process.between(used, loads)
     gain = np.linalg.solve(variance * process.among(used) + np.diag(noise**2), shared).swapaxes(1, 2)
-    return np.asarray(gain, dtype=np.float64), alone - gain @ shared
+    return np.asarray(gain, dtype=np.float64), variance * process.among(loads) - gain @ shared
 
 
 LEVEL = 0.9
@@ -154,8 +153,8 @@ def _said(estimate: Estimate, value: float | None) -> str:
 def how_sure(identified: bool, low: float | None, high: float | None) -> str:
     """``sure``; ``rough``: the interval spans more than a factor of two; ``assumed``: the number comes from the prior.
 
-    >>> how_sure(True, 2.0, 2.9), how_sure(False, 13, 158), how_sure(False, 29, 38)
-    ('sure', 'rough', 'assumed')
+    >>> how_sure(True, 2.0, 2.9), how_sure(False, 13, 158), how_sure(False, 0, 1), how_sure(False, 1, 2)
+    ('sure', 'rough', 'rough', 'assumed')
     """
     if identified:
         return "sure"
@@ -192,8 +191,8 @@ def reaching(low: float, high: float, least: float, level: float) -> float:
 def widened(low: float, estimate: float, high: float, share: float, level: float) -> tuple[float, float]:
     """The ends of an interval at ``level``, widened by a further relative standard deviation ``share``.
 
-    >>> [round(end, 3) for end in widened(1.0, 1.0, 1.0, 0.1, 0.9)]
-    [0.848, 1.179]
+    >>> [round(end, 3) for end in widened(0.5, 1.0, 4.0, 0.1, 0.9)]
+    [0.49, 4.039]
     """
     if not share or not 0 < low <= estimate <= high < np.inf:
         return low, high

@@ -54,7 +54,7 @@ def not_checked(sweep: Sweep) -> list[str]:
         missing.append("repeats (every load was measured once)")
     if "unchecked" in points and (points["unchecked"] == COMPUTED).any():
         missing.append("Little's law (a column was computed by it)")
-    if not sweep.load_type.is_memory and not set(STEADY) <= set(points.columns):
+    if not sweep.load_type.is_memory and not set(STEADY).issubset(points.columns):
         missing.append("drift within runs (no log of them)")
     return missing
 
@@ -95,7 +95,7 @@ def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
         found += [*check_buffered(sweep), *check_working_set(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_submission(sweep)]
     found += check_repeats(sweep)
-    if set(STEADY) <= set(sweep.points):
+    if set(STEADY).issubset(sweep.points):
         found += check_steady(sweep.points, sweep.load_type)
     found += check_outliers(sweep.points, sweep.load_type)
     return placed(found, sweep.load_type)
@@ -113,7 +113,7 @@ def _natural_key(series: str) -> list[str | int]:
 
 
 _BY_LITTLE = ("one-direction", "half-latency", "constant-share", "unexplained", "depth-not-filled")
-_WORTH = 0.05
+_WORTH, _WORTH_AT_ONE = 0.05, 0.1
 
 
 def corrected(sweep: Sweep) -> Sweep:
@@ -122,8 +122,8 @@ def corrected(sweep: Sweep) -> Sweep:
     - a unit off by 1000: the latency is divided by it;
     - a file's size taken for the block's: throughput and block are recomputed, and the curve gets a new name;
     - jobs not counted: the load is multiplied by them;
-    - one direction tabulated, half a latency, a missing share: R = N / X at the points that deviate by more than 5 %
-      (at all points where one direction was tabulated).
+    - one direction tabulated, half a latency, a missing share: R = N / X at the points that deviate by more than 5 %,
+      10 % at depth 1.
 
     Writes to the page cache cannot be corrected. Sweeps that are not closed are returned unchanged.
     """
@@ -164,11 +164,9 @@ def _apply(points: pd.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     if diagnosis.cause not in _BY_LITTLE or diagnosis.severity == "info" or curve.file_bytes is not None:
         return None
     implied = points["load"] / points["throughput_per_s"]
-    off = (points["latency_s"] / implied - 1).abs() > (0 if diagnosis.cause == "one-direction" else _WORTH)
-    changed = rows & off & (points["load"] > 0)
+    off = (points["latency_s"] / implied - 1).abs()
     # The submission gap at depth 1 is real and not a misprint.
-    if diagnosis.cause != "one-direction":
-        changed &= (points["latency_s"] / implied - 1).abs().gt(0.1) | points["load"].gt(1)
+    changed = rows & (off > np.where(points["load"] > 1, _WORTH, _WORTH_AT_ONE))
     points.loc[changed, "latency_s"] = implied[changed]
     at = curve.load_type.at(*sorted(points.loc[changed, "load"].unique()))
     words = f"the latency was replaced by N / X at {at}"
@@ -192,8 +190,7 @@ def _use_block(points: pd.DataFrame, verdict: BlockVerdict) -> Finding:
 
 def _file_name(row: Mapping[Any, Any]) -> str:
     part = f"in a file of {format_bytes(row['claimed_bytes'])}"
-    pattern = row["pattern"]
-    return describe_series(row["block_bytes"], row["read_fraction"], str(pattern) if pattern else None, [part])
+    return describe_series(row["block_bytes"], row["read_fraction"], row["pattern"], [part])
 
 
 def _note(series: str, what: str, diagnosis: Diagnosis) -> Finding:
@@ -211,8 +208,7 @@ _LATE_SHARE, _LEAST_LATE_S = 0.1, 1e-4  # reported from this share of a latency 
 
 def check_repeats(sweep: Sweep) -> Iterator[Finding]:
     """Points whose repeats disagree: the worst of each curve."""
-    points = sweep.mean_points()
-    for series, group in each_series(points[points["repeats"] > 1]):
+    for series, group in each_series(sweep.mean_points()):
         spread = group["throughput_spread"].to_numpy(float)
         if not np.isfinite(spread).any():
             continue

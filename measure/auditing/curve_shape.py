@@ -62,7 +62,7 @@ class ClosedCurve:
 
 
 def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
-    """The curves of a closed sweep, repeats averaged, without points of depth 0, unknown depth or limited rate.
+    """The curves of a closed sweep, repeats averaged, without points of unknown depth or limited rate.
 
     The importer's column ``unchecked``, or its findings, mark points of limited rate or unknown depth. Points whose
     latency or throughput was computed by Little's law are included with ``computed``.
@@ -74,7 +74,7 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
     names = points["series"].to_numpy()
     columns = ("load", "throughput_per_s", "latency_s", "block_bytes", "read_fraction")
     load, throughput, latency, block, read = (points[c].to_numpy(float) for c in columns)
-    known = load > 0
+    known = np.ones(len(load), bool)
     if "unchecked" in points:
         known &= (points["unchecked"].isna() | (computed & points["unchecked"].eq(COMPUTED))).to_numpy(bool)
     if unknown:
@@ -131,11 +131,11 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
     points = sweep.points.dropna(subset=["bandwidth_bytes_per_s", "block_bytes"])
     if points.empty:
         return
-    scale = points["bandwidth_bytes_per_s"] / (points["throughput_per_s"] * points["block_bytes"])
-    middle = float(scale.median())
+    times = points["bandwidth_bytes_per_s"] / (points["throughput_per_s"] * points["block_bytes"])
+    middle = float(times.median())
     if abs(middle - 1) <= 0.015:
         return
-    known = next((text for s, text in _KNOWN_SCALES for f in (s, 1 / s) if abs(middle / f - 1) < 0.002), "")
+    known = next((text for scale, text in _KNOWN_SCALES if abs(max(middle, 1 / middle) / scale - 1) < 0.002), "")
     if not known and abs(middle - 1) < 0.05:
         known = "bandwidth and throughput were counted over different times, as in a short run"
     per_request = float((points["bandwidth_bytes_per_s"] / points["throughput_per_s"]).iloc[0])
@@ -274,7 +274,7 @@ def check_submission(sweep: Sweep) -> Iterator[Finding]:
     for series, group in each_series(known):
         if group["way"].nunique() > 1:
             yield _mixed(group, "this curve holds requests that were", "load each way apart, and fit it apart", series)
-    for _, group in known.groupby(["block_bytes", "mix", "pattern"], dropna=False, sort=False):
+    for _, group in known.groupby(["block_bytes", "mix", "pattern"], dropna=False):
         apart = not (group.groupby("series")["way"].nunique() > 1).any()
         if apart and group["way"].nunique() > 1:
             yield _mixed(group, "the same requests were", "compare depths of one curve only", None)

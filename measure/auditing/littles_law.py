@@ -8,6 +8,7 @@ the hypotheses below test for such patterns, from the most specific to the least
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,7 @@ class Diagnosis:
     more: str = ""
     hypothesis: str = ""
     remedy: str = ""
-    factor: float = 1.0
+    factor: float = math.nan
 
     @property
     def evidence(self) -> str:
@@ -95,7 +96,7 @@ def block_verdict(sweep: Sweep, curves: Sequence[ClosedCurve]) -> BlockVerdict |
         power = 2.0 ** round(np.log2(implied))
         if power >= 512 and power != curve.block_bytes and abs(implied / power - 1) <= 0.06:
             votes.setdefault(power, []).append((curve, implied))
-    block, supporters = max(votes.items(), key=lambda item: len(item[1]), default=(0.0, []))
+    block, supporters = max(votes.items(), key=lambda item: len(item[1]), default=(math.nan, []))
     if len(supporters) < 2 or 2 * len(supporters) < len(curves):
         return None
     claimed = tuple(dict.fromkeys(c.block_bytes for c, _ in supporters if c.block_bytes))

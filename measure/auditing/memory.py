@@ -44,13 +44,10 @@ def check_memory(sweep: Sweep) -> Iterator[Finding]:
 
 def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over buffer sizes, which is not a curve over load."""
-    sizes, caches = sweep.points["load"], recorded_caches(sweep.provenance.details)
-    inside, fit = sizes[sizes <= max(caches.values(), default=0.0)], ""
-    if not inside.empty:
-        name = next(n for n, size in caches.items() if inside.max() <= size)
-        fit = (
-            f", of which those up to {format_bytes(inside.max())} fit the {name} cache of {format_bytes(caches[name])}"
-        )
+    sizes, caches, fit = sweep.points["load"], recorded_caches(sweep.provenance.details), ""
+    if inside := [size for size in sizes if any(size <= cache for cache in caches.values())]:
+        name = next(n for n, size in caches.items() if max(inside) <= size)
+        fit = f", of which those up to {format_bytes(max(inside))} fit the {name} cache of {format_bytes(caches[name])}"
     yield Finding(
         "buffer-sizes",
         "info",

@@ -14,6 +14,7 @@ from calibrate.inference.parameters import (
     MisfitPrior,
     MisfitProcess,
     Parameter,
+    carried,
     covariance_of,
     quantity,
     reaching,
@@ -69,7 +70,14 @@ def test_a_curved_model_is_followed_to_its_most_probable_parameters() -> None:
     """log of a + N: far from straight; at the mode the slope of the posterior is zero."""
     prior = Parameter("a", "", 1e-6, 1e6, 100.0, 3.0)
     truth = np.log(2.0 + LOADS)
-    table = linearised([prior], lambda v: np.log(v + LOADS), Observed(LOADS, truth, NOISE), PROCESS, MISFIT)
+    calls: list[np.ndarray] = []
+
+    def curve(v: np.ndarray) -> np.ndarray:
+        calls.append(v)
+        return np.log(v + LOADS)
+
+    table = linearised([prior], curve, Observed(LOADS, truth, NOISE), PROCESS, MISFIT)
+    assert len(calls) <= 33
     for theta, size in zip(np.log(table.values[:, 0]), table.misfit, strict=True):
         precision = np.linalg.inv(covariance_of(PROCESS, LOADS, NOISE, size))
 
@@ -97,6 +105,11 @@ def test_the_evidence_of_a_curve_is_its_normal_density() -> None:
     assert not centres.any()
 
 
+def test_around_a_single_node_a_set_is_as_narrow_as_any() -> None:
+    found = nodes._refined(np.full((3, 1), 2.0), np.zeros(3), np.zeros(3))
+    assert (found.middle, found.factor) == (pytest.approx([2.0]), pytest.approx(np.full((1, 1), 2e-7)))
+
+
 def test_a_scale_is_integrated_out_over_its_prior() -> None:
     misses, mean, sd = np.array([0.3, 0.5, 0.2, 0.4]), 0.1, 0.2
     evidence = nodes._Evidence.of(Observed(LOADS, misses, NOISE), PROCESS, MISFIT, Scale("X", mean, sd))
@@ -111,6 +124,20 @@ def test_a_scale_is_integrated_out_over_its_prior() -> None:
     assert centres[0] == pytest.approx(best, abs=1e-3)
     relative = log_like[0] - MISFIT.sizes()[1]
     assert relative - relative[0] == pytest.approx(np.log(densities) - np.log(densities[0]), abs=1e-5)
+
+
+def test_misfits_have_seven_sizes_from_the_largest_down_and_a_pivot_brings_small_loads_together() -> None:
+    sizes, log_prior = MISFIT.sizes()
+    z = [2.1, 1.4, 0.7, 0, -0.7, -1.4, -2.1]
+    assert (sizes, log_prior) == (
+        pytest.approx(0.1 * np.exp(0.7 * np.array(z))),
+        pytest.approx([-x * x / 2 for x in z]),
+    )
+    assert MisfitProcess(2.0, 0.0, pivot=20.0).between(np.zeros(1), np.full(1, 20.0)) == pytest.approx(0.5**0.5)
+    for used in (np.zeros(0), np.array([1e-200])):  # of no other, or of one far away
+        gain, covariance = carried(PROCESS, used, np.zeros(len(used)), np.array([0.5]), LOADS)
+        assert covariance[0] == pytest.approx(0.25 * PROCESS.among(LOADS))
+        assert gain.shape == (1, 4, len(used))
 
 
 def test_strata_share_the_prior() -> None:
@@ -132,14 +159,6 @@ def test_strata_share_the_prior() -> None:
     assert weight @ logs == pytest.approx(np.log(2.0), abs=0.02)
     assert weight @ (logs - np.log(2.0)) ** 2 == pytest.approx(0.25, rel=0.05)
     assert EVERYWHERE == (Stratum(1.0),)
-
-
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-
-def rows(*values: float, weight: list[float], misfit: list[float] | None = None, sd: float = 0.0) -> Weights:
-    n = len(values)
-    return Weights(np.array(values)[:, None], np.array(misfit or [0.1] * n), np.array(weight), np.full((n, 1, 1), sd))
 
 
 # --- estimates --------------------------------------------------------------------------------------------------------
@@ -166,9 +185,9 @@ def test_quantities_are_said_in_their_units() -> None:
 
 def test_an_interval_reaches_a_bound_where_the_density_piles_up() -> None:
     """At 90 % a uniform density has its lower end at 1/19 of the rest."""
-    assert reaching(1.05, 2.0, 1.0, 0.9) == 1.0
+    assert reaching(1.10, 3.0, 1.0, 0.9) == 1.0
     assert reaching(1.06, 2.0, 1.0, 0.9) == 1.06
-    assert reaching(1.0, 2.0, 1.0, 0.9) == 1.0
+    assert reaching(2.0, 2.0, 1.0, 0.0) == 1.0
     assert reaching(1.3, 2.0, 1.0, 0.5) == 1.0
     assert reaching(1.4, 2.0, 1.0, 0.5) == 1.4
 
@@ -194,7 +213,8 @@ def test_a_parameter_is_sure_within_a_factor_of_two_and_beyond_its_prior(
 ) -> None:
     """A factor of two over 90 % is a deviation of 0.2107."""
     priors = {} if prior is None else {"c": prior}
-    found = estimates(Servers(), rows(4.49, weight=[1.0], sd=sd), priors, 0.9)
+    table = Weights(np.full((1, 1), 4.49), np.array([0.1]), np.ones(1), np.full((1, 1, 1), sd))
+    found = estimates(Servers(), table, priors, 0.9)
     assert (found["c"].identified, found["c"].note) == (identified, note)
     assert (found["c"].low, found["c"].high) == (3, 7)
     assert found["S"].low == pytest.approx(4.49 * np.exp(-1.645 * sd), rel=2e-3)

@@ -32,13 +32,24 @@ def test_of_one_row_a_quantity_is_log_normal() -> None:
 def test_light_rows_are_dropped_and_the_evidence_is_of_all() -> None:
     values, none = np.arange(1.0, 1002)[:, None], np.zeros((1001, 1, 0))
     weight = np.append(np.full(1000, 5e-7), 1.0)
-    table = Weights.of(values, np.zeros(1001), np.log(weight), none)
+    table = Weights.of(values, np.zeros(1001), np.log(weight) + 1000, none)
     assert table.values.ravel().tolist() == [1001.0]
     assert table.weight.tolist() == [1.0]
-    assert table.log_evidence == pytest.approx(np.log(weight.sum()))
-    even = Weights.of(values, np.zeros(1001), np.zeros(1001), none)
-    assert len(even) >= 1000  # what is light beside others may be most of the weight together
+    assert table.log_evidence == pytest.approx(np.log(weight.sum()) + 1000)
+    even = Weights.of(values[1:], np.zeros(1000), np.zeros(1000), none[1:])
+    assert len(even) == 999  # what is light beside others may be most of the weight together
     assert even.weight.sum() == pytest.approx(1)
+
+
+def test_rows_at_even_steps_of_the_weight_represent_a_table() -> None:
+    values, alike = np.array([[1.0, 9], [2, 8], [3, 7], [4, 6]]), np.full(4, 0.1)
+    table = Weights(values, alike, np.array([0.25, 0.25, 0.25, 0.2]), np.zeros((4, 2, 0)))  # sums to less than 1
+    assert table.rows(2).tolist() == [0, 2]
+    assert table.rows(20)[-1] == 3
+    assert table.spread(4)[0].tolist() == values.tolist()  # at 0.118, 0.354, 0.736 and 0.972
+    assert table.at(values[:, 0] < 3).weight.tolist() == [0.5, 0.5]
+    many = Weights(np.arange(5000.0)[:, None], np.zeros(5000), np.full(5000, 2e-4), np.zeros((5000, 1, 0))).thinned()
+    assert (len(many), many.weight.max()) == (2500, pytest.approx(4e-4))
 
 
 def test_rounding_of_the_scale_does_not_change_which_rows_stand_for_a_table() -> None:

@@ -103,15 +103,16 @@ def test_bandwidth_is_throughput_times_block(scale: float, severity: str | None,
         assert cause in found[0].hypothesis
         assert f"is {scale:.3f} times the block size" in found[0].message
         assert bool(found[0].remedy) == (severity == "warning")
+    first = "(the first row: 8 KiB a request where the block is 4 KiB)"
+    assert first in bandwidths([2.0, 1.9, 2.5])[0].message
 
 
 def test_a_rate_counted_in_other_blocks_moves_as_many_bytes() -> None:
-    table = pd.DataFrame(
-        {"series": "c", "load": 1.0, "throughput_per_s": [1e3], "latency_s": 1e-3, "block_bytes": 4096.0}
-    )
-    (curve,) = closed_curves(Sweep(points=table))
+    table = {"series": "c", "load": [1.0, 2.0], "throughput_per_s": 1e3, "latency_s": 1e-3, "block_bytes": 4096.0}
+    (curve,) = closed_curves(Sweep(points=pd.DataFrame({**table, "read_fraction": [0.701, 0.699]})))
     other = with_block(curve, 16384.0)
-    assert (other.throughput.tolist(), other.block_bytes, other.file_bytes) == ([250.0], 16384.0, 4096.0)
+    assert (other.throughput.tolist(), other.block_bytes, other.file_bytes) == ([250.0, 250.0], 16384.0, 4096.0)
+    assert other.read_fraction == 0.7
 
 
 def opened(asked: Sequence[float], came: Sequence[float], **more: Any) -> Finding:
@@ -135,7 +136,8 @@ def test_too_low_a_rate_is_saturation_and_too_high_a_one_is_rounding() -> None:
 
 
 def test_three_errors_of_counting_excuse_a_rate() -> None:
-    """3 / sqrt(n): 0.03 of 10,000 requests, 0.0212 of 20,000; a repeat counts as many again."""
+    """3 / sqrt(n): 0.25 of 144, 0.03 of 10,000 requests, 0.0212 of 20,000; a repeat counts as many again."""
+    assert opened([0.5], [0.625], requests=144).severity == "info"
     assert opened([1000], [1029], requests=10_000).severity == "info"
     assert opened([1000], [1031], requests=10_000).severity == "warning"
     assert opened([1000, 1000], [1029, 1029], requests=10_000).severity == "warning"

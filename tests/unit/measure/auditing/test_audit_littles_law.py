@@ -20,7 +20,7 @@ IMPLIED_S = 2.0**-14
 
 
 def curve(
-    ratios: Sequence[float], loads: Sequence[float] = (), implied_s: float = IMPLIED_S, **kept: Any
+    ratios: Sequence[float], loads: Sequence[float] = (), implied_s: float | np.ndarray = IMPLIED_S, **kept: Any
 ) -> ClosedCurve:
     """A curve with these ratios X R / N, at depths 1, 2, 4, ... where none are given."""
     n = np.array(loads or 2.0 ** np.arange(len(ratios)), dtype=float)
@@ -53,6 +53,7 @@ def cause(ratios: Sequence[float], loads: Sequence[float] = (), *siblings: Close
         ([2.17, 2, 2], "unexplained"),
         ([1.83, 2, 2], "unexplained"),
         ([1.06, 1.06, 1.06], "unexplained"),
+        ([1.1, 0.85], "unexplained"),
         ([1.5, 1.5, 1.5], "unexplained"),
         # half of the latency: three depths or more, from 0.85 on down to between 0.42 and 0.58 at the last two
         ([0.85, 0.5, 0.5], "half-latency"),
@@ -63,6 +64,7 @@ def cause(ratios: Sequence[float], loads: Sequence[float] = (), *siblings: Close
         ([1, 0.57, 0.5], "depth-not-filled"),
         ([1, 0.47, 0.43], "half-latency"),
         ([1, 0.47, 0.42], "depth-not-filled"),
+        ([1, 0.49, 0.43], "half-latency"),
         ([1, 0.5, 0.515], "half-latency"),
         ([1, 0.5, 0.53], "depth-not-filled"),
         ([0.9, 0.95, 0.5, 0.5], "depth-not-filled"),
@@ -77,6 +79,7 @@ def cause(ratios: Sequence[float], loads: Sequence[float] = (), *siblings: Close
         ([0.5, 0.5], "constant-share"),
         ([0.49, 0.49], "unexplained"),
         ([1.03, 0.97], "unexplained"),
+        ([1.02, 0.95], "constant-share"),
     ],
 )
 def test_where_a_hypothesis_begins_and_ends(ratios: Sequence[float], found: str) -> None:
@@ -97,6 +100,10 @@ def test_a_constant_share_stays_within_a_quarter(ratios: Sequence[float], found:
         ([0.5, 1], (1, 2), "submission-gap"),
         ([0.49, 1], (1, 2), "unexplained"),
         ([0.6, 1.03], (1, 2), "unexplained"),
+        ([0.6, 1.02], (1, 2), "submission-gap"),
+        ([0.98, 1], (1, 2), "constant-share"),
+        ([0.6, 0.9, 0.97], (2, 4, 8), "submission-gap"),
+        ([1.02], (1,), "mostly-outside"),
         ([0.6, 0.9, 0.975], (2, 4, 8), "submission-gap"),
         ([0.6, 0.9, 0.965], (2, 4, 8), "unexplained"),
         ([0.8, 0.785, 0.98], (2, 4, 8), "submission-gap"),
@@ -137,6 +144,7 @@ def test_a_large_gap_is_a_warning_with_a_remedy(ratio: float, severity: str) -> 
         ([0.4, 0.4], 0.5, "one-direction"),
         ([0.4, 0.4], None, "unexplained"),
         ([0.4, 0.4], 0.0, "unexplained"),
+        ([0.4, 0.4], 1.0, "unexplained"),
         ([0.2, 0.25], 0.5, "unexplained"),
         ([0.21, 0.25], 0.5, "one-direction"),
         ([0.65, 0.6], 0.5, "constant-share"),
@@ -169,8 +177,10 @@ def test_one_direction_is_held_against_reads_and_writes_alone() -> None:
 
 def test_the_page_cache_answers_twenty_times_as_fast_as_a_read_of_the_same() -> None:
     def with_reads(write: Sequence[float], read: float, **of: Any) -> str:
-        reads = replace(curve([read, read]), read_fraction=1.0, **of)
-        return diagnose(curve(write, read_fraction=0.0), [reads]).cause
+        reads = replace(curve([read, 1]), read_fraction=1.0, **of)
+        found = diagnose(curve(write, read_fraction=0.0), [reads])
+        assert found.more in ("", f" A write takes 1.91 µs where a read of the same device takes {61 * read:.1f} µs.")
+        return found.cause
 
     assert with_reads([1 / 32, 0.5], 20 / 32) == "page-cache"
     assert with_reads([1 / 32, 0.5], 19.9 / 32) == "unexplained"
@@ -186,7 +196,7 @@ def test_a_file_with_few_blocks_fills_no_queue() -> None:
     small = curve(ratios, block_bytes=4096.0, file_bytes=4096.0)
     assert "holds only 1 blocks of 4 KiB" in diagnose(small).hypothesis
     assert "synchronous" in diagnose(replace(small, file_bytes=None)).hypothesis
-    assert "holds only" in diagnose(curve([1.04, 0.52, 0.26], block_bytes=4096.0, file_bytes=4096.0)).hypothesis
+    assert "holds only" in diagnose(curve([1.05, 0.52, 0.26], block_bytes=4096.0, file_bytes=4096.0)).hypothesis
     assert "holds only" not in diagnose(curve([1.06, 0.53, 0.26], block_bytes=4096.0, file_bytes=4096.0)).hypothesis
     assert diagnose(replace(small, latency=np.array([1, 0.5, 0.5]) * IMPLIED_S)).cause == "depth-not-filled"
 
@@ -195,7 +205,10 @@ def test_a_file_with_few_blocks_fills_no_queue() -> None:
     ("ratios", "loads", "words"),
     [
         ([1, 0.595], (1, 2), "no more than about 1.2 requests can be outstanding: the engine is synchronous"),
-        ([1, 0.605], (1, 2), "the depth was not filled"),  # 1.21 in flight after 1
+        ([1, 0.6], (1, 2), "the depth was not filled"),  # 1.2 in flight after 1
+        ([1, 0.75, 0.5], (1, 2, 4), "the depth was not filled"),  # 2 in flight after 1.5
+        ([1, 0.7, 0.3], (1, 2, 4), "no more than about 1.2 requests can be outstanding: the engine is synchronous"),
+        ([1, 0.9, 0.5], (10, 11, 20), "no more than about 10 requests can be outstanding: a limit of the queue"),
         ([1, 0.325], (2, 4), "no more than about 1.3 requests can be outstanding: a limit of the queue"),
         ([1, 0.6], (10, 18), "no more than about 11 requests can be outstanding: a limit of the queue"),
         ([1, 0.6], (10, 17), "the depth was not filled"),
@@ -214,11 +227,11 @@ def test_a_share_of_a_few_per_cent_is_an_info_and_its_gap_may_grow() -> None:
     more = diagnose(curve([0.89, 0.89]))
     assert ("a share of the depth" in more.hypothesis, more.severity) == (True, "warning")
     at_one_rate = ClosedCurve(
-        "c", np.array([1.0, 2.0]), np.full(2, 1e4), np.array([0.78e-4, 1.56e-4]), None, None, DEPTH
+        "c", np.array([1.0, 2, 4]), np.full(3, 1e4), np.array([0.78e-4, 1.56e-4, 3.12e-4]), None, None, DEPTH
     )
-    assert "N/X - R grows from 22.0 µs to 44.0 µs" in diagnose(at_one_rate).evidence
-    assert "grows" not in diagnose(curve([0.79, 0.79])).evidence
-    assert "grows" not in diagnose(curve([0.8, 0.797])).evidence  # by 1.5 %
+    assert "N/X - R grows from 22.0 µs to 88.0 µs" in diagnose(at_one_rate).evidence
+    assert "grows" not in diagnose(curve([0.8, 0.79, 0.8])).evidence
+    assert "grows" not in diagnose(curve([0.6, 0.592])).evidence  # by 2 %
     assert "grows" in diagnose(curve([0.8, 0.79])).evidence
 
 
@@ -231,9 +244,28 @@ def test_the_severity_is_that_of_the_worst_point(ratio: float, severity: str) ->
 
 @pytest.mark.parametrize(
     ("ratio", "words", "right", "wrong"),
-    [(1000, "divided by 1,000", "61.0 µs", "61.0 ms"), (1e-3, "multiplied by 1,000", "61.0 µs", "61.0 ns")],
+    [
+        (1000, "divided by 1,000", "1,000: the first latency is 61.0 µs", "61.0 ms"),
+        (1e-3, "multiplied by 1,000", "1,000: the first latency is 61.0 µs", "61.0 ns"),
+        (1e6, "divided by 1,000,000", "1,000,000: the first latency is 61.0 µs", "61.0 s"),
+    ],
 )
 def test_the_unit_is_named_with_what_the_latency_is(ratio: float, words: str, right: str, wrong: str) -> None:
-    found = diagnose(curve([ratio, ratio]))
-    assert f"With the latency {words} it is 1.000." in found.evidence
-    assert f"a unit off by 1,000: the first latency is {right}, not {wrong}" in found.hypothesis
+    found = diagnose(curve([ratio, 1.1 * ratio]))
+    assert f"With the latency {words} it is 1.000 to 1.100." in found.evidence
+    assert f"a unit off by {right}, not {wrong}" in found.hypothesis
+
+
+def test_half_of_the_latency_is_said_of_the_last_depth_and_its_remedy_is_of_the_load() -> None:
+    half = curve([1, 0.57, 0.52], implied_s=np.array([1, 1, 2]) * IMPLIED_S)
+    assert diagnose(half).more == " With depth 4 N/X is 122 µs, and 63.5 µs is printed."
+    assert "fio's iops" in diagnose(curve([1.5])).remedy
+    assert "fio's iops" not in diagnose(curve([1.5], load_type=DEPTH.counted_in("clients"))).remedy
+
+
+def test_up_to_eight_ratios_are_listed_with_three_digits() -> None:
+    assert diagnose(curve([0.0996, 9.996, 10.46])).evidence.startswith("X R / N is 0.0996, 9.996, 10.5 at")
+    assert diagnose(curve([1.5] * 8)).evidence.startswith("X R / N is 1.500, 1.500,")
+    assert diagnose(curve([1.5] * 8 + [1.6])).evidence.startswith(
+        "X R / N is 1.500 to 1.600 from depth 1 to 256 (worst 1.600 at 256)"
+    )

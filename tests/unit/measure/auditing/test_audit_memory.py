@@ -51,7 +51,7 @@ def absent(sweep: Sweep, check: str) -> bool:
 def test_a_latency_below_20_ns_is_a_caches_and_one_below_45_ns_partly(
     latencies_ns: Sequence[float], severity: str | None
 ) -> None:
-    found = [f for f in check_memory(memory([r * 1e-9 for r in latencies_ns])) if f.check == "fits-a-cache"]
+    found = [f for f in check_memory(memory([r / 1e9 for r in latencies_ns])) if f.check == "fits-a-cache"]
     assert [f.severity for f in found] == ([severity] if severity else [])
 
 
@@ -81,8 +81,11 @@ def test_a_buffer_as_large_as_a_cache_fits_it() -> None:
     assert "fits the L3 cache" in one(with_buffer({"m": 2**20 + 1}), "fits-a-cache").hypothesis
     for size in (2**25 + 1, 0, None, {"other": 4096}, "4096"):
         assert absent(with_buffer(size), "fits-a-cache")
+    facts = [{"level": n, "kind": k, "size_bytes": b} for n, k, b in ((1, "Instruction", 2**30), (3, "Unified", 2**25))]
+    host = {"buffer_bytes": 2.0**24, "host_facts": {"caches": facts}}
+    assert "fits the level-3 cache" in one(memory([6e-8] * 2, details=host), "fits-a-cache").hypothesis
     with pytest.raises(DataError, match=r"m: a buffer of .* fits the L2 cache"):
-        refuse_cache(with_buffer(2**20))
+        refuse_cache(with_buffer(1))
     refuse_cache(memory([4.4e-8] * 2))  # a warning is no refusal
 
 
@@ -115,7 +118,9 @@ def test_a_thousand_times_too_few_lines_are_a_unit() -> None:
     [
         (100, 6.4e9, [10, 0.9], "info"),
         (79, 6.4e9, [10, 0.9], "warning"),  # begins at 27 % more
-        (79, 6.4e9, [10, 1.1], "info"),  # the curve has no point at rest
+        (79, 6.4e9, [10, 1], "info"),  # the curve has no point at rest
+        (80, 5.12e9, [10, 0.9], "info"),
+        (0, 6.4e9, [10, 0.9], "info"),
         (134, 6.4e9, [10, 0.9], "warning"),
         (100, 5e9, [10, 0.9], "warning"),  # reaches 28 % more
         (100, 64e9, [10, 0.9], "info"),
@@ -126,7 +131,9 @@ def test_listed_figures_that_a_curve_contradicts_are_a_warning(
 ) -> None:
     listed = {"m": {"idle_latency_s": idle_ns / 1e9, "peak_bytes_per_s": peak}}
     curve = {"latency_s": [1e-7] * 2, "rates": [n * 1e7 for n in lines], "details": {"listed": listed}}
-    assert one(memory(**curve, read_fraction=1.0), "listed-figures").severity == severity
+    found = one(memory(**curve, read_fraction=1.0), "listed-figures")
+    assert (found.severity, bool(found.hypothesis)) == (severity, bool(found.remedy))
+    assert bool(found.remedy) == (severity == "warning")
     assert absent(memory(**curve, read_fraction=0.5), "listed-figures")
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from measure.auditing.all_checks import audit, corrected
-from measure.sweep import Sweep
+from measure.sweep import Provenance, Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 THROUGHPUT = DEPTHS / (80e-6 * (1 + DEPTHS / 16))
@@ -51,6 +51,16 @@ def test_a_latency_is_put_right_where_it_is_worth_it(wrong: Callable[[np.ndarray
     changed = found.points["latency_s"].to_numpy() != wrong(TRUE)
     assert found.points["latency_s"].to_numpy()[changed] == pytest.approx(TRUE[changed])
     assert not [f for f in audit(found) if f.severity == "error"]
+
+
+def test_of_the_size_of_a_file_and_of_one_direction_the_block_and_the_whole_latency_come_back() -> None:
+    at_one = pd.DataFrame({"series": ["a", "b"], "load": 1.0, "throughput_per_s": 1.0, "latency_s": [0.125, 0.0625]})
+    files = at_one.assign(block_bytes=[65536.0, 131072.0], read_fraction=1.0)
+    found = corrected(Sweep(files, provenance=Provenance(details={"throughput_from": "bandwidth / block"}))).points
+    assert (found["throughput_per_s"].tolist(), found["block_bytes"].tolist()) == ([8.0, 16.0], [8192.0, 8192.0])
+    assert found["series"].tolist() == ["8 KiB read in a file of 64 KiB", "8 KiB read in a file of 128 KiB"]
+    mix = at_one.assign(series="mix", load=[1.0, 2.0], latency_s=[0.4, 0.8], read_fraction=0.5)
+    assert corrected(Sweep(mix)).points["latency_s"].tolist() == [1.0, 2.0]
 
 
 def test_a_sweep_over_arrival_rates_is_left_alone() -> None:

@@ -88,7 +88,9 @@ def test_more_in_flight_than_a_clone_can_hold_is_a_group(in_flight: float, group
 
 @pytest.mark.parametrize("option", ["rate", "rate_iops", "thinktime"])
 def test_a_rate_that_was_set_is_told(option: str) -> None:
-    assert [f.check for f in one(job({option: "100"}, read=section(1000, 1e5))).findings] == ["rate-limited"]
+    limited = job({option: "100"}, read=section(1000, 1e5))
+    assert [f.check for f in one(limited).findings] == ["rate-limited"]
+    assert fio_sweep({"f": text(limited)}).points["unchecked"].notna().all()
     assert not one(job({option: "0"}, read=section(1000, 1e5))).findings
 
 
