@@ -118,10 +118,10 @@ def test_errors_are_stated_for_the_systems_where_they_were_measured(
 
 
 def test_the_exact_solution_ends_where_it_takes_a_billion_products() -> None:
-    """Four stations of ten servers: 8 times 55 + 10 products for n² populations, and 5000 for 2n rows."""
-    stations = [Row([Exponential(1.0)] * 2, servers=10, discipline="PS")] * 4
-    for n, small in ((1311, True), (1312, False)):
-        assert product_form.applies(classes_of(circling([n - 1] * 2, stations))) == small
+    """Four stations of ten servers: 8 times 220 + 10 products for n³ populations, and 5000 for 3n² rows."""
+    stations = [Row([Exponential(1.0)] * 3, servers=10, discipline="PS")] * 4
+    for n, small in ((64, True), (65, False)):
+        assert product_form.applies(classes_of(circling([n - 1] * 3, stations))) == small
 
 
 @pytest.mark.parametrize(
