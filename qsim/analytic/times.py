@@ -165,6 +165,8 @@ LEAST_PLACE, LONGER, LEAST_MEANS, MOST_MEANS = 1 / 8, 4.0, 1e-9, 1e9
 """A quantile is beyond this share of its lattice; each lattice is longer than the last by this factor, in this range.
 """
 ROUNDING = 1e-12
+SHORT, FINE = -40.0, 4001
+"""Where the integral over the first cell begins, as the logarithm of a share of it, and its number of points."""
 
 
 def reciprocal(series: FloatArray) -> FloatArray:
@@ -267,11 +269,11 @@ class CompoundTimes:
         limited, middle = self._service.limited_mean(times), self._service.limited_mean((times[1:] + times[:-1]) / 2)
         h = times[1]
         area = h / 6 * (limited[:-1] + 4 * middle + limited[1:])
-        first = h * np.exp(np.linspace(-40.0, 0.0, 4001))
+        first = h * np.exp(np.linspace(SHORT, 0.0, FINE))
         area[0] = np.trapezoid(first * self._service.limited_mean(first), np.log(first))
         work = np.diff(limited)
         inside = h * limited[1:] - area  # the integral of (u - start)·P(S > u)
-        return np.asarray(np.clip(inside / np.where(work > 0, h * work, 1.0), 0.0, 1.0) * (work > 0))
+        return np.clip(np.divide(inside, h * work, out=np.zeros_like(work), where=work > 0), 0.0, 1.0)
 
 
 def _beyond(mass: FloatArray) -> FloatArray:

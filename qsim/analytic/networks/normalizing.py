@@ -91,41 +91,32 @@ def random_queues(demands: Sequence[float], count: int, population: int) -> Cent
 def time_unit(populations: Sequence[int], think_times: Sequence[float], centres: Sequence[Centre]) -> float:
     """About the time between two departures: G counted in this unit stays near one at the full population."""
     N = sum(populations)
-    cycles = [
-        (n * (Z + math.fsum(c.demands[r] / max(c.speeds) for c in centres)) / N)
-        for r, (n, Z) in enumerate(zip(populations, think_times, strict=True))
-    ]
-    busiest = max(
-        (math.fsum(n * d for n, d in zip(populations, c.demands, strict=True)) / N / max(c.speeds) for c in centres),
-        default=0.0,
-    )
-    return max(math.fsum(cycles) / N, busiest)
+    thinking = float(np.dot(populations, think_times)) / N
+    demands = [float(np.dot(populations, c.demands)) / N / max(c.speeds) for c in centres]
+    return max((thinking + math.fsum(demands)) / N, *demands)
 
 
 def empty_network(think_times: Sequence[float], populations: Sequence[int]) -> FloatArray:
     """log G of the delays alone, Π Zᵣ^nᵣ/nᵣ!, over the lattice 0..N⃗: where every convolution starts."""
-    from scipy.special import gammaln
+    from scipy.special import gammaln, xlogy
 
-    total = np.zeros(tuple(n + 1 for n in populations))
-    for r, (Z, N) in enumerate(zip(think_times, populations, strict=True)):
+    total = np.zeros(())
+    for Z, N in zip(think_times, populations, strict=True):
         n = np.arange(N + 1)
-        line = np.where(n == 0, 0.0, -np.inf) if Z == 0 else n * math.log(Z) - gammaln(n + 1)
-        total = total + line.reshape([-1 if axis == r else 1 for axis in range(total.ndim)])
+        total = np.add.outer(total, xlogy(n, Z) - gammaln(n + 1))
     return total
 
 
 def weights(centre: Centre, shape: tuple[int, ...]) -> FloatArray:
     """log g(n⃗) over the lattice."""
-    from scipy.special import gammaln
+    from scipy.special import gammaln, xlogy
 
     axes = np.indices(shape)
     present = axes.sum(axis=0)
     log_speeds = np.log(centre.speed(np.arange(1, int(present.max()) + 1)))
     result = gammaln(present + 1) - np.concatenate(([0.0], np.cumsum(log_speeds)))[present]
     for n, d in zip(axes, centre.demands, strict=True):
-        result = result - gammaln(n + 1)
-        with np.errstate(invalid="ignore"):
-            result = result + np.where(n == 0, 0.0, n * (math.log(d) if d > 0 else -np.inf))
+        result = result + xlogy(n, d) - gammaln(n + 1)
     return np.asarray(result)
 
 
@@ -143,8 +134,6 @@ def add(centre: Centre, log_g: FloatArray) -> FloatArray:
 def convolve(log_a: FloatArray, log_b: FloatArray) -> FloatArray:
     """log of Σ a(m⃗)·b(n⃗ - m⃗) over the lattice of ``log_b``; each sum is taken relative to its largest term."""
     offsets = np.argwhere(np.isfinite(log_a))
-    if len(offsets) == 1 and not offsets[0].any():
-        return log_b + log_a.flat[0]
     largest = np.full(log_b.shape, -np.inf)
     for offset in offsets:
         to, source = _windows(offset, log_b.shape)
@@ -155,7 +144,7 @@ def convolve(log_a: FloatArray, log_b: FloatArray) -> FloatArray:
         to, source = _windows(offset, log_b.shape)
         total[to] += np.exp(log_a[tuple(offset)] + log_b[source] - floor[to])
     with np.errstate(divide="ignore"):
-        return np.asarray(largest + np.log(np.where(np.isfinite(largest), total, 1.0)))
+        return np.asarray(largest + np.log(total))
 
 
 def constant(log_g: FloatArray, centres: Sequence[Centre]) -> FloatArray:
@@ -207,7 +196,7 @@ def _recursion(log_source: FloatArray, shares: Sequence[float]) -> FloatArray:
     for index in np.ndindex(log_source.shape[:-1]):
         line = log_source[index]
         for r, i in enumerate(index):
-            if i > 0 and shares[r] > 0:
+            if i > 0:
                 line = np.logaddexp(line, log_shares[r] + result[(*index[:r], i - 1, *index[r + 1 :])])
         result[index] = _geometric(line, log_shares[-1])
     return result

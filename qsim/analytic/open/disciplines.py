@@ -53,6 +53,8 @@ INTERRUPTED = "preemptive last come first served: the number present is that of 
 STRATA = 10_000
 ATOM = 1e-3
 """A stratum with more than this share of customers is an atom: one size."""
+SMALLEST, LARGEST, WIDER, NEGLIGIBLE = 1e-12, 1e-14, 1 + 1e-9, 1e-15
+"""Shares of customers below the first stratum and above the last, which are a little wider; and in an empty one."""
 
 
 def mean_response(arrival_rate: float, service: Distribution, rule: str) -> float:
@@ -66,9 +68,9 @@ def mean_response(arrival_rate: float, service: Distribution, rule: str) -> floa
     """
     if rule == "SJF" and math.isinf(service.scv):
         return math.inf
-    low = max(service.quantile(1e-12), 1e-12 * service.mean)
-    high = service.quantile(1 - 1e-14)
-    edges = np.append(np.geomspace(low * (1 - 1e-9), max(high, low) * (1 + 1e-9), STRATA), 0.0)
+    low = max(service.quantile(SMALLEST), SMALLEST * service.mean)
+    high = max(service.quantile(1 - LARGEST), low)
+    edges = np.append(np.geomspace(low / WIDER, high * WIDER, STRATA), 0.0)
     edges = np.unique(edges)
     below, survival = service.cdf(edges), 1 - service.cdf(edges)
     # Of each stratum: the share of customers, their work, and their mean size; sizes beyond the last edge are one more.
@@ -76,7 +78,7 @@ def mean_response(arrival_rate: float, service: Distribution, rule: str) -> floa
     work = np.maximum(np.diff(service.limited_mean(edges) - edges * survival), 0.0)
     work = np.append(work, max(0.0, service.mean - float(work.sum())))
     begins = edges[: share.size]
-    size = np.where(share > 1e-15, work / np.maximum(share, 1e-300), begins)
+    size = np.divide(work, share, out=begins.copy(), where=share > NEGLIGIBLE)
     size = np.clip(size, begins, np.append(edges[1:], math.inf)[: share.size])
     # ρ up to a stratum and before it, and E[S²; S in an earlier stratum].
     upto = np.minimum(np.cumsum(arrival_rate * work), arrival_rate * service.mean)
@@ -87,8 +89,9 @@ def mean_response(arrival_rate: float, service: Distribution, rule: str) -> floa
         response, square = size, np.full(size.size, service.moment(2))
     elif rule == "PSJF":
         # Within a stratum the load rises from before to upto, unless all in it have one size.
-        spread = np.log1p((upto - before) / (1 - upto)) / np.maximum(upto - before, 1e-300)
-        response = size * np.where((share > ATOM) | (upto == before), 1 / (1 - before), spread)
+        spread = np.log1p((upto - before) / (1 - upto))
+        wide = (share <= ATOM) & (upto > before)
+        response = size * np.divide(spread, upto - before, out=1 / (1 - before), where=wide)
         square = earlier + np.where(share > ATOM, own, own / 2)
     else:
         pace = 1 / (1 - before)

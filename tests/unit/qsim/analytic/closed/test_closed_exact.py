@@ -82,6 +82,15 @@ def test_throughputs_stay_within_what_the_servers_can_do() -> None:
         schweitzer(Closed(3, [Station(ONE, speeds=(1.0, 2.0))]))
 
 
+def test_the_times_at_a_station_of_a_network_are_those_of_what_arrivals_find() -> None:
+    """Two customers and two stations of mean 1: the other one is here or there, so P(W > t) = e^-t·(1 + t/2)."""
+    first, _ = solve(Closed(2, [Station(ONE), Station(ONE)])).stations
+    assert (first.survival(2.0), first.survival(2.0, "Wq")) == pytest.approx((2 * math.exp(-2), math.exp(-2) / 2))
+    own, _ = solve(Closed(2, [Station(ONE, 2, queues="random"), Station(ONE)])).stations
+    with pytest.raises(ValueError, match="simulate"):
+        own.survival(2.0)
+
+
 def test_all_customers_at_one_station_keep_its_speed() -> None:
     """Three at speed 2, with services of 2: one leaves a time unit (Little)."""
     r = solve(Closed(3, [Station(Deterministic(2.0), speeds=(1.0, 2.0))]))
