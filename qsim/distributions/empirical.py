@@ -69,26 +69,29 @@ class Empirical(Distribution):
         return cls(ends[:-1], seen, widths)
 
     @cached_property
-    def _lower(self) -> FloatArray:
+    def lower(self) -> FloatArray:
+        """The values, where bins begin."""
         return np.asarray(self.values, dtype=np.float64)
 
     @cached_property
-    def _width(self) -> FloatArray:
+    def width(self) -> FloatArray:
+        """The width of each bin, 0 for a single time."""
         return np.asarray(self.widths or (0.0,) * len(self.values), dtype=np.float64)
 
     @cached_property
-    def _probability(self) -> FloatArray:
+    def probability(self) -> FloatArray:
+        """The probability of each bin."""
         raw = np.asarray(self.weights or (1.0,) * len(self.values), dtype=np.float64)
         return np.asarray(raw / raw.sum())
 
     @cached_property
     def mean(self) -> float:
-        return float(self._probability @ (self._lower + self._width / 2))
+        return float(self.probability @ (self.lower + self.width / 2))
 
     @cached_property
     def variance(self) -> float:
-        centre = self._lower + self._width / 2
-        return float(self._probability @ ((centre - self.mean) ** 2 + self._width**2 / 12))
+        centre = self.lower + self.width / 2
+        return float(self.probability @ ((centre - self.mean) ** 2 + self.width**2 / 12))
 
     @property
     def scv(self) -> float:
@@ -98,7 +101,7 @@ class Empirical(Distribution):
     def _alias_table(self) -> tuple[FloatArray, IntArray]:
         """For each column: the share it keeps, and the value that takes the rest."""
         n = len(self.values)
-        share = list(self._probability * n)
+        share = list(self.probability * n)
         alias = list(range(n))
         small = [i for i, s in enumerate(share) if s < 1]
         large = [i for i, s in enumerate(share) if s >= 1]
@@ -119,14 +122,14 @@ class Empirical(Distribution):
         column = out.astype(np.int64)
         out -= column
         index = np.where(out < share[column], column, alias[column])
-        out[:] = self._lower[index]
+        out[:] = self.lower[index]
         if self.widths:
-            out += self._width[index] * rng.random(out.size)
+            out += self.width[index] * rng.random(out.size)
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         t = np.asarray(x, dtype=np.float64)
-        order = np.argsort(self._lower, kind="stable")
-        lower, width, probability = self._lower[order], self._width[order], self._probability[order]
+        order = np.argsort(self.lower, kind="stable")
+        lower, width, probability = self.lower[order], self.width[order], self.probability[order]
         before = np.concatenate(([0.0], np.cumsum(probability)))
         started = np.searchsorted(lower, t, side="right")  # bins whose lower edge is at or below t
         last = np.maximum(started - 1, 0)
@@ -137,25 +140,25 @@ class Empirical(Distribution):
     def moment(self, k: int) -> float:
         k = _check.count("k", k, minimum=0)
         # The mean of x^k over a bin [l, l + w] is the mean of l^(k-j)·(l + w)^j over j = 0..k: no cancellation.
-        upper = self._lower + self._width
-        inside = sum(self._lower ** (k - j) * upper**j for j in range(k + 1)) / (k + 1)
-        return float(self._probability @ inside)
+        upper = self.lower + self.width
+        inside = sum(self.lower ** (k - j) * upper**j for j in range(k + 1)) / (k + 1)
+        return float(self.probability @ inside)
 
     def transform(self, s: float) -> float:
-        spread = np.where(s * self._width > 1e-12, s * self._width, 1.0)
-        inside = np.where(s * self._width > 1e-12, -np.expm1(-spread) / spread, 1.0)
-        return float(self._probability @ (np.exp(-s * self._lower) * inside))
+        spread = np.where(s * self.width > 1e-12, s * self.width, 1.0)
+        inside = np.where(s * self.width > 1e-12, -np.expm1(-spread) / spread, 1.0)
+        return float(self.probability @ (np.exp(-s * self.lower) * inside))
 
     def residual(self, s: float) -> float:
         """Exact: a time in a bin is its lower edge plus a uniform part."""
-        x, y = s * self._lower, s * self._width
-        on = self._lower * np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1.0), 1.0)
-        return float(self._probability @ (on + np.exp(-x) * self._width / 2 * _triangle(y))) / self.mean
+        x, y = s * self.lower, s * self.width
+        on = self.lower * np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1.0), 1.0)
+        return float(self.probability @ (on + np.exp(-x) * self.width / 2 * _triangle(y))) / self.mean
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
-        order = np.argsort(self._lower, kind="stable")
-        lower, width, probability = self._lower[order], self._width[order], self._probability[order]
+        order = np.argsort(self.lower, kind="stable")
+        lower, width, probability = self.lower[order], self.width[order], self.probability[order]
         # Bins above t count as t; bins below it count with their centres, less the part above t.
         centre = np.concatenate(([0.0], np.cumsum(probability * (lower + width / 2))))
         share = np.concatenate(([0.0], np.cumsum(probability)))

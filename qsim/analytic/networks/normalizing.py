@@ -69,7 +69,7 @@ class Centre:
         """The probability that an arrival finds its server (or all servers) busy; ``seen[k]``: that it finds k."""
         k = np.arange(seen.size)
         if self.queues > 1:  # all arrangements of k over the queues are equally likely
-            return min(float(seen @ (k / (k + self.queues - 1))), 1.0)
+            return float(seen @ (k / (k + self.queues - 1)))
         return min(float(seen[len(self.speeds) :].sum()), 1.0)
 
 

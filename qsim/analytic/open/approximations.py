@@ -106,7 +106,7 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
         if value > 1:
             raise InvalidParameterError(name, f"must be at most 1 for Kimura's formula, not {value!r}", value=value)
     exponential = mmc_wait(arrival_rate, service_time, servers)
-    if ca2 + cs2 == 0 or arrival_rate == 0:
+    if arrival_rate == 0:
         return 0.0
     mu, a = 1 / service_time, arrival_rate * service_time
     gaps = Deterministic(1 / arrival_rate)
@@ -115,9 +115,8 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
     even_services = mdc.mean_waiting_number(a, servers) / arrival_rate
     if min(even_arrivals, even_services) == 0:  # too light a load for P(wait) to be above 1e-300
         return 0.0
-    shares = (1 - ca2) / even_arrivals if ca2 < 1 else 0.0
-    shares += (1 - cs2) / even_services if cs2 < 1 else 0.0
-    return (ca2 + cs2) / (shares + 2 * (ca2 + cs2 - 1) / exponential)
+    shares = (1 - ca2) / even_arrivals + (1 - cs2) / even_services + 2 * (ca2 + cs2 - 1) / exponential
+    return (ca2 + cs2) / shares
 
 
 def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:

@@ -42,13 +42,17 @@ from qsim.distributions import Deterministic, Distribution, Empirical, Mixture, 
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-LOG_STEP = 2e-3
-CHUNK = 2_000_000
+POINTS = 12
+"""Of the integral over a bin of a histogram."""
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(POINTS)
+SHORT, RARE, MARGIN, LOG_STEP = -40.0, 1e-15, 1.0, 2e-3
+"""The integral over log t begins here, ends beyond the quantile that this share passes, and goes in these steps."""
+FEWEST_STATES = 64
+"""The least states that are tabulated at once."""
 
 
 def left_behind(service: Distribution, arrival_rate: float, most: int) -> FloatArray:
-    """q(0), ..., q(``most``), up to a common factor: P(a departure from M/G/1 leaves n customers behind).
+    """q(0), ..., q(``most``), as ratios to q(0): P(a departure from M/G/1 leaves n customers behind).
 
     Flows between levels balance: with a(n) of :func:`more_than`,
     q(n)·(1 - a(0)) = q(0)·a(n-1) + sum over k = 1..n-1 of q(k)·a(n-k).
@@ -57,8 +61,6 @@ def left_behind(service: Distribution, arrival_rate: float, most: int) -> FloatA
     q = np.ones(most + 1)
     for n in range(1, most + 1):
         q[n] = (q[0] * a[n - 1] + q[1:n] @ a[n - 1 : 0 : -1]) / (1 - a[0])
-        if q[n] > 1e200:
-            q[: n + 1] /= q[n]
     return q
 
 
@@ -94,18 +96,12 @@ def more_than(service: Distribution, arrival_rate: float, most: int) -> FloatArr
         # More than n in all: more than n in the constant part, or j <= n in it and more than n - j in the other.
         return np.asarray(constant + np.convolve(exactly, base)[: most + 1])
     if isinstance(service, Empirical):
-        low, width = np.asarray(service.values), np.asarray(service.widths or (0.0,) * len(service.values))
-        weight = np.asarray(service.weights or (1.0,) * len(service.values))
-        times = (low[:, np.newaxis] + width[:, np.newaxis] * (NODES + 1) / 2).ravel()
-        shares = np.outer(weight / weight.sum(), WEIGHTS / 2).ravel()
-        parts = np.array_split(np.arange(times.size), 1 + times.size * (most + 1) // CHUNK)
-        return np.asarray(sum(pdtrc(n[:, np.newaxis], arrival_rate * times[part]) @ shares[part] for part in parts))
-    log_t = np.arange(-40.0, math.log(service.quantile(1 - 1e-15) / service.mean) + 1, LOG_STEP)
+        x = arrival_rate * (service.lower[:, np.newaxis] + np.outer(service.width, (NODES + 1) / 2))
+        return np.array([service.probability @ pdtrc(k, x) @ WEIGHTS / 2 for k in n])
+    log_t = np.arange(SHORT, math.log(service.quantile(1 - RARE) / service.mean) + MARGIN, LOG_STEP)
     x = arrival_rate * service.mean * np.exp(log_t)
     still_on = LOG_STEP * (1 - service.cdf(service.mean * np.exp(log_t)))
-    parts = np.array_split(n, 1 + log_t.size * (most + 1) // CHUNK)
-    densities = (np.exp((k[:, np.newaxis] + 1) * np.log(x) - x - gammaln(k + 1)[:, np.newaxis]) for k in parts)
-    return np.concatenate([density @ still_on for density in densities])
+    return np.array([np.exp((k + 1) * np.log(x) - x - gammaln(k + 1)) @ still_on for k in n])
 
 
 METHOD = "Pollaczek-Khinchine (Kleinrock 1975, section 5.6)"
@@ -139,7 +135,7 @@ class PollaczekStates:
                 "n", f"must be below {MOST_STATES} for M/G/1, not {n}", "more are never present", value=n
             )
         if n >= self._table.size:
-            self._table = self._table[0] * left_behind(self._service, self._arrival_rate, max(64, 2 * n))
+            self._table = self._table[0] * left_behind(self._service, self._arrival_rate, max(FEWEST_STATES, 2 * n))
         return float(self._table[n])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from seen import queue
 
@@ -44,6 +46,7 @@ def test_a_chain_of_millions_of_multiplications_is_left_to_others() -> None:
     ("arrivals", "c", "rho"),
     [
         (Exponential(1.0), 4, 0.75),  # where a term of the sum is 0/0
+        (Erlang(2, 1.0), 2, (1 + math.sqrt(2)) / 4),  # as here: σ = 1/2
         (Exponential(1.0), 200, 0.9),
         (Erlang(3, 1.0), 5, 0.8),
         (Erlang(4, 1.0), 40, 0.5),
