@@ -273,7 +273,7 @@ class CompoundTimes:
         area[0] = np.trapezoid(first * self._service.limited_mean(first), np.log(first))
         work = np.diff(limited)
         inside = h * limited[1:] - area  # the integral of (u - start)·P(S > u)
-        return np.clip(np.divide(inside, h * work, out=np.zeros_like(work), where=work > 0), 0.0, 1.0)
+        return np.asarray(np.clip(np.divide(inside, h * work, out=np.zeros_like(work), where=work > 0), 0.0, 1.0))
 
 
 def _beyond(mass: FloatArray) -> FloatArray:

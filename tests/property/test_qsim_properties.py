@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seen import queue
 
-from qsim import MM1, Closed, Delay, Exponential, Metrics, MMc, MMcN, Station, asymptotic_bounds, solve
+from qsim import MM1, Closed, Delay, Exponential, Metrics, MMcN, Station, asymptotic_bounds, solve
 from qsim.analytic.closed import one_queue_throughputs, own_queues_throughputs
 from qsim.analytic.open.birth_death import FirstComeTimes
 
@@ -23,18 +23,6 @@ ROUNDING = 1e-9
 
 def scaled(r: Metrics) -> list[float]:
     return [r.utilization, r.L, r.Lq, r.p_wait]
-
-
-@settings(deadline=None)
-@given(loads, rates, st.integers(1, 300))
-def test_open_laws(rho: float, mu: float, c: int) -> None:
-    lam = rho * c * mu
-    r = solve(MMc(lam, mu, c))
-    assert r.L == pytest.approx(r.throughput * r.W, rel=ROUNDING)  # Little (1961)
-    assert r.Lq == pytest.approx(r.throughput * r.Wq, rel=ROUNDING, abs=1e-300)
-    assert r.W == pytest.approx(r.Wq + 1 / mu, rel=ROUNDING)
-    assert 0 <= r.p_wait <= 1
-    assert r.utilization == pytest.approx(rho, rel=ROUNDING)
 
 
 @settings(deadline=None)

@@ -113,7 +113,7 @@ def weights(centre: Centre, shape: tuple[int, ...]) -> FloatArray:
 
     axes = np.indices(shape)
     present = axes.sum(axis=0)
-    log_speeds = np.log(centre.speed(np.arange(1, int(present.max()) + 1)))
+    log_speeds = np.log(centre.speed(np.arange(1, sum(shape))))
     result = gammaln(present + 1) - np.concatenate(([0.0], np.cumsum(log_speeds)))[present]
     for n, d in zip(axes, centre.demands, strict=True):
         result = result + xlogy(n, d) - gammaln(n + 1)

@@ -84,6 +84,7 @@ def test_loads() -> None:
         (lambda: MMcN(1, -1, 1), "think_time"),
         (lambda: Delay(-1), "time"),
         (lambda: Station(Exponential(1), visits=0), "visits"),
+        (lambda: Station(Exponential(1), speeds=()), "speeds must not be empty"),
         (lambda: Station(Exponential(1), queues="longest"), "queues"),  # type: ignore[arg-type]
         (lambda: Closed(1, Delay(1)), "stations"),  # type: ignore[arg-type]
         (lambda: Closed(1, [Delay(1)]), "stations"),

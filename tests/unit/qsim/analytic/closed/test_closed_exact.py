@@ -72,6 +72,18 @@ def test_what_is_left_of_a_constant_service_is_half_of_it() -> None:
     assert own.W == pytest.approx(1.25)
 
 
+def test_two_servers_are_all_busy_with_a_power_of_their_utilization() -> None:
+    """Of n - 1 others: the exponent is 2 where they are two, and goes to √6 - 1."""
+    present = busy = W = 0.0
+    for n in range(1, 6):
+        exponent = math.sqrt(6) - 1 + (3 - math.sqrt(6)) * 2 / max(n - 1, 1)
+        blocked = (busy / 2) ** exponent if n > 2 else 0.0
+        W = 1 + (present - busy + blocked) / 2
+        present, busy = n * W / (3 + W), n / (3 + W)
+    r = mean_value.lattice(classes_of(Closed(5, [Delay(3.0), Station(ONE, 2)])))
+    assert r.W == pytest.approx(W)
+
+
 def test_throughputs_stay_within_what_the_servers_can_do() -> None:
     for Z in (1.0, 0.0):
         r = schweitzer(Closed(50, [Delay(Z), Station(Deterministic(1.0), 4)]))
