@@ -10,6 +10,7 @@ import pytest
 from measure import load
 from measure.errors import DataError
 from measure.formats.by_format import looks_like_log
+from measure.formats.fio import logs
 from measure.formats.fio.logs import choose_logs, summarise
 
 
@@ -19,7 +20,9 @@ def _log(folder: Path, text: str, name: str = "x_lat.1.log") -> Path:
     return path
 
 
-def test_moments_and_bins_are_of_nanoseconds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [2, 3, logs.REQUESTS_AT_ONCE])
+def test_moments_and_bins_are_of_nanoseconds(tmp_path: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "REQUESTS_AT_ONCE", at_once)
     path = _log(
         tmp_path,
         "".join(
@@ -90,17 +93,3 @@ def test_the_total_latency_goes_before_completion_and_requests_before_histograms
     names = ["a_clat.1.log", "a_lat.2.log", "a_lat.1.log", "a_bw.1.log", "b_clat_hist.1.log"]
     groups = choose_logs([Path(n) for n in names])
     assert [[p.name for p in files] for _, files in groups] == [["a_lat.1.log", "a_lat.2.log"], ["b_clat_hist.1.log"]]
-
-
-def test_a_long_log_is_read_in_pieces(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    rows = 500_000  # more than one piece
-    early = np.arange(rows) < rows * 0.7
-    time_ms = np.cumsum(np.where(early, 0.02, 0.06))
-    latency = rng.exponential(np.where(early, 80e3, 240e3)).astype(np.int64) + 10_000
-    path = tmp_path / "d_lat.1.log"
-    np.savetxt(path, np.column_stack([time_ms.astype(np.int64), latency]), fmt="%d, %d, 0, 4096, 0")
-    summary = summarise(path)
-    assert summary.requests == rows
-    assert summary.mean_s == pytest.approx(latency.mean() * 1e-9, rel=1e-9)
-    assert summary.sd_s == pytest.approx(latency.std() * 1e-9, rel=1e-9)

@@ -111,6 +111,9 @@ def test_the_error_of_a_change_follows_from_the_residuals_and_their_autocorrelat
     left = np.array(residuals, float)
     assert _stands_out(3.01 * math.sqrt(0.5) * error, 0.5, left, 1.0, 3.0)
     assert not _stands_out(-2.99 * math.sqrt(0.5) * error, 0.5, left, 1.0, 3.0)
+    small = np.array([1.0, -1.0, 1.0, -1.0])
+    assert _stands_out(1e-11, 0.5, 1e-10 * small, 1000.0, 3.0)  # around it nothing scatters but by rounding
+    assert not _stands_out(1e-5, 0.5, 1e-5 * small, 1000.0, 3.0)
 
 
 # --- fio's logs -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ import pytest
 from calibrate import fit
 from measure import audit, load
 from measure.errors import DataError
-from measure.formats.servers import reader_of
+from measure.formats.server_reports import ServerRun, servers_sweep
+from measure.formats.servers import reader_of, server_runs_sweep
 
 RUNS = Path(__file__).parents[4] / "data" / "servers"
 
@@ -325,7 +326,26 @@ def test_a_broken_file_is_one_sentence_and_the_others_are_read(tmp_path: Path):
 def test_a_negative_percentile_is_refused():
     text = json.loads(next(path for path in (RUNS / "oha").iterdir()).read_text())
     text["latencyPercentiles"]["p99"] = -1.0
-    from measure.formats.servers import server_runs_sweep
-
     with pytest.raises(DataError, match="negative"):
         server_runs_sweep({"f": json.dumps(text)})
+
+
+def test_failures_are_a_share_where_the_requests_were_counted():
+    def told(**more):
+        (finding,) = servers_sweep({"run": [ServerRun("wrk", 1e3, 8e-3, clients=8, failed=30.0, **more)]}).findings
+        return finding.message
+
+    assert told(requests=1000.0).startswith("run: 3 % of the answers are errors")
+    assert told().startswith("run: 30 answers are errors")
+    quiet = servers_sweep({"run": [ServerRun("wrk", 1e3, None, clients=8)]})
+    assert (quiet.findings, quiet.points["latency_s"].tolist()) == ((), [8e-3])
+
+
+def test_curves_stand_in_the_order_of_their_names_and_then_of_the_load():
+    def made(series, clients):
+        return ServerRun("locust", 100.0 * clients, 1e-2, clients=clients, series=series)
+
+    runs = {"z.csv": [made("GET /b", 8), made("GET /b", 2)], "a.csv": [made("GET /a", 8), made("", 4)]}
+    points = servers_sweep(runs).points
+    found = list(zip(points["series"], points["load"], strict=True))
+    assert found == [("GET /a", 8), ("GET /b", 2), ("GET /b", 8), ("locust", 4)]

@@ -25,6 +25,7 @@ Rows = Sequence[tuple[float, float, float]]
         ),
         ("vus,requests per second,avg latency (s)\n1,10,0.1\n10,50,0.2\n", [(1, 10, 0.1), (10, 50, 0.2)], "users"),
         ("qd,kIOPS,lat (µs)\n1,10,100\n32,160,200\n", [(1, 1e4, 1e-4), (32, 1.6e5, 2e-4)], "requests"),
+        ("users,throughput,latency_ms\n1,20,50\n10,100,100\n", [(1, 20, 0.05), (10, 100, 0.1)], "users"),
         ("users,transactions/s,latency\n1,20,50\n10,100,100\n", [(1, 20, 0.05), (10, 100, 0.1)], "users"),
         (
             "iodepth,numjobs,iops,lat_us\n1,4,40000,100\n8,4,160000,200\n",

@@ -52,6 +52,12 @@ def test_a_column_parts_curves_only_where_it_differs_at_one_place(one_load_both:
     assert len(csv_sweep("io_depth,latency_us,disk\n" + rows).series) == curves
 
 
+@pytest.mark.parametrize(("count", "shown"), [(6, "(0, 1, 2, 3, 4, 5)"), (7, "(0, 1, 2, 3, 4, 5, ...)")])
+def test_at_most_six_values_that_part_curves_are_shown(count: int, shown: str) -> None:
+    rows = "".join(f"{depth},100,{disk}\n" for disk in range(count) for depth in (1, 2))
+    assert shown in csv_sweep("io_depth,latency_us,disk\n" + rows).findings[-1].message
+
+
 def test_separators_after_the_last_column_are_no_cells() -> None:
     assert list(csv_sweep(PLAIN + "16,300,1,,\n").points["load"]) == [1, 8, 16]
 

@@ -54,6 +54,8 @@ def test_a_sweep_of_jobs_at_one_depth_is_one_curve() -> None:
 def test_clients_are_all_there_are() -> None:
     points = csv_sweep("clients,threads,rps\n4,2,100\n").points
     assert points[["load", "depth", "jobs"]].to_numpy().tolist() == [[4, 2, 2]]
+    both = csv_sweep("iodepth,threads,numjobs,iops,lat_us\n2,8,4,80000,100\n").points
+    assert both[["load", "jobs"]].to_numpy().tolist() == [[8, 4]]
 
 
 def test_a_declared_number_of_jobs_is_believed() -> None:

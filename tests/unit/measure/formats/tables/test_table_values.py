@@ -56,10 +56,15 @@ def test_reads_and_writes_are_joined_by_their_rates() -> None:
 def test_throughput_and_bandwidth_follow_from_each_other() -> None:
     rate = table("depth,iops,latency_us,block_KB", "4,4000,1000,4").points.iloc[0]
     assert rate["bandwidth_bytes_per_s"] == 4000 * 4096
-    moved = table("depth,bandwidth_MB/s,latency_us,block_KB", "4,16.384,1000,4").points.iloc[0]
-    assert moved["throughput_per_s"] == pytest.approx(4000)
-    both = table("depth,iops,bandwidth_MB/s,latency_us,block_KB", "4,4000,20,1000,4").points.iloc[0]
-    assert (both["throughput_per_s"], both["bandwidth_bytes_per_s"]) == (4000, 20e6)
+    moved = table("depth,bandwidth_MB/s,latency_us,block_KB", "4,16.384,1000,4")
+    assert moved.points["throughput_per_s"].tolist() == pytest.approx([4000])
+    assert moved.provenance.details["throughput_from"] == "bandwidth / block"
+    both = table("depth,iops,bandwidth_MB/s,latency_us,block_KB", "4,4000,20,1000,4")
+    assert both.points[["throughput_per_s", "bandwidth_bytes_per_s"]].to_numpy().tolist() == [[4000, 20e6]]
+    assert "throughput_from" not in both.provenance.details
+    memory = table("delay_cycles,bandwidth_GB/s,latency_ns,buffer_KiB,block_KB", "0,64,100,64,4")
+    assert "throughput_from" not in memory.provenance.details
+    assert memory.provenance.details["buffer_bytes"] == {"4 KiB buffer 64 KiB": 65536}
     delay = table("delay_cycles,bandwidth_GB/s,latency_ns,block_KB", "0,64,100,4", "100,6.4,80,4").points
     assert delay["throughput_per_s"].tolist() == pytest.approx([1e9, 1e8])  # cache lines, whatever the stride
 
