@@ -31,7 +31,7 @@ MAX_TEXT = 2**29  # characters of all files together, without logs
 
 _LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
 _HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
-_LOOK_AT_LINES, _QUOTED = 5, 40
+_LOOK_AT_LINES, _QUOTED, _NAMED = 5, 40, 3
 _NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
@@ -154,7 +154,7 @@ def counted_characters(before: int, file: InputFile, where: str) -> int:
 
 def sweep_of(kind: Format, files: Sequence[InputFile], columns: Columns = None, units: Columns = None) -> Sweep:
     """The sweep in files of one format."""
-    with reading(", ".join(f.name for f in files[:3])):
+    with reading(", ".join(f.name for f in files[:_NAMED])):
         if kind == "log":
             sweep = log_sweep([f.path for f in files])
         else:

@@ -38,6 +38,7 @@ CLOCK_S = 1e-3
 MOST_NS = 2.0**53
 """The largest latency: up to here a float holds every whole number."""
 MOST_OF_A_REQUEST = 7  # columns
+_MOST_QUOTED = 120  # characters
 HISTOGRAMS_AT_ONCE, REQUESTS_AT_ONCE, BLOCKS_AT_ONCE = 1_000, 400_000, 2
 """Lines of a piece, and block sizes of it that are kept: two show that there is not one alone."""
 
@@ -108,7 +109,7 @@ def _pieces(file: Path, name: str, direction: int, rows: int, **options: Any) ->
     except (ValueError, OverflowError, MemoryError) as error:  # pandas' ParserError and EmptyDataError are ValueErrors
         if isinstance(error, DataError):
             raise
-        said = " ".join(str(error).split())[:120]
+        said = " ".join(str(error).split())[:_MOST_QUOTED]
         raise DataError(
             f"{file} is not a {name} of fio after line {before} ({said}); give the log as fio wrote it"
         ) from error

@@ -51,7 +51,8 @@ def test_every_field_of_a_report() -> None:
     assert "bs" not in ranged.options
     (mixed,) = parse_normal(report(iops="1").replace("read:", "mixed:"), "f")
     assert (mixed.throughput_per_s, math.isnan(mixed.read_fraction)) == (1, True)
-    assert parse_normal(report().replace("read:", "trim:"), "f")[0].requests == 0
+    (trimmed,) = parse_normal(report().replace("read:", "trim:"), "f")
+    assert (trimmed.requests, trimmed.runtime_s) == (0, 0)
     for way in ("read", "write"):  # neither issued requests nor a run time
         for hidden in ("issued", "2000"):
             (rounded,) = parse_normal(report(iops="1").replace(hidden, "0").replace("read:", f"{way}:"), "f")

@@ -85,7 +85,8 @@ def test_histograms_with_a_wrong_number_of_bins_are_refused(tmp_path: Path) -> N
 
 
 def test_every_whole_line_of_a_log_is_looked_at() -> None:
-    assert looks_like_log("1, 100, 0, 4096\n2, 100, 0, 40")
+    assert looks_like_log("1, 100, 0, 4096")
+    assert looks_like_log("1, 100, 0, 4096\n2, 1")
     assert not looks_like_log("1, 100, 0, 4096\nbandwidth, latency\n3, 100, 0, 4096\n")
 
 

@@ -54,6 +54,8 @@ def test_a_sweep_of_jobs_at_one_depth_is_one_curve() -> None:
 def test_clients_are_all_there_are() -> None:
     points = csv_sweep("clients,threads,rps\n4,2,100\n").points
     assert points[["load", "depth", "jobs"]].to_numpy().tolist() == [[4, 2, 2]]
+    parted = csv_sweep("clients,threads,rps\n4,2,100\n8,2,150\n4,4,120\n8,4,160\n")
+    assert parted.series == ("2 threads", "4 threads")
     both = csv_sweep("iodepth,threads,numjobs,iops,lat_us\n2,8,4,80000,100\n").points
     assert both[["load", "jobs"]].to_numpy().tolist() == [[8, 4]]
 

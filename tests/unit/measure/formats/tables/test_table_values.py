@@ -43,8 +43,9 @@ def test_reads_and_writes_are_joined_by_their_rates() -> None:
     assert (row["throughput_per_s"], row["read_fraction"]) == (4000, 0.75)
     assert row["latency_s"] == pytest.approx((3 * 1500 + 3500) / 4 * 1e-6)
     assert row["bandwidth_bytes_per_s"] == 4000 * 4096
-    apart = table("depth,read_iops,write_iops,latency_us", "4,3000,1000,1000").points.iloc[0]
+    apart = table("depth,read_iops,write_iops,latency_us,block_KB", "4,3000,1000,1000,4").points.iloc[0]
     assert (apart["throughput_per_s"], apart["read_fraction"], apart["latency_s"]) == (4000, 0.75, pytest.approx(1e-3))
+    assert (apart["bandwidth_bytes_per_s"], apart["depth"]) == (4000 * 4096, 4)
     moved = table(
         "depth,read_MB/s,write_MB/s,read_latency_us,write_latency_us,block_KB", "4,12.288,4.096,1000,1000,4"
     ).points.iloc[0]
@@ -64,6 +65,7 @@ def test_throughput_and_bandwidth_follow_from_each_other() -> None:
     assert "throughput_from" not in both.provenance.details
     memory = table("delay_cycles,bandwidth_GB/s,latency_ns,buffer_KiB,block_KB", "0,64,100,64,4")
     assert "throughput_from" not in memory.provenance.details
+    assert memory.points["depth"].isna().all()
     assert memory.provenance.details["buffer_bytes"] == {"4 KiB buffer 64 KiB": 65536}
     delay = table("delay_cycles,bandwidth_GB/s,latency_ns,block_KB", "0,64,100,4", "100,6.4,80,4").points
     assert delay["throughput_per_s"].tolist() == pytest.approx([1e9, 1e8])  # cache lines, whatever the stride
@@ -82,6 +84,7 @@ def test_throughput_and_bandwidth_follow_from_each_other() -> None:
 def test_the_share_of_reads_however_it_is_told(column: str, cell: str, fraction: float) -> None:
     points = table(f"depth,iops,latency_us,{column}", f"4,4000,1000,{cell}").points
     assert points["read_fraction"].tolist() == pytest.approx([fraction])
+    assert table("depth,iops,latency_us,mix", "4,4000,1000,odd").series == ("odd",)
 
 
 @pytest.mark.parametrize(("scale", "unit"), [(1, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns")])

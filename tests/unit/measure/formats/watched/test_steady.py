@@ -87,8 +87,9 @@ def test_a_long_stretch_is_cut_into_ten_repeats_at_most():
 
 
 def test_intervals_are_pooled_by_their_counts():
-    whole = pooled([second(1000, 1e-3), second(4000, 2e-3, seconds=3)])
-    assert (whole.seconds, whole.reads) == (4, 13000)
+    fast = replace(second(4000, 2e-3, seconds=3), in_flight=5.0)
+    whole = pooled([replace(second(1000, 1e-3), in_flight=1.0), fast])
+    assert (whole.seconds, whole.reads, whole.in_flight) == (4, 13000, 4)
     assert whole.response_time_s == pytest.approx((1 + 24) / 13000)
 
 
