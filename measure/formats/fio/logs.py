@@ -94,7 +94,7 @@ def _pieces(file: Path, name: str, direction: int, rows: int, **options: Any) ->
         ):
             for chunk in chunks:
                 table = chunk.to_numpy(np.float64)
-                cut = 0 < len(table) < rows and bool(np.isnan(table[-1]).any())
+                cut = len(table) < rows and bool(np.isnan(table[-1]).any())
                 table = table[:-1] if cut else table
                 with np.errstate(invalid="ignore"):
                     good = ((table >= 0) & (table < MOST_NS)).all(axis=1) & (table[:, direction] <= 2)
@@ -134,16 +134,11 @@ def _summarise_histograms(file: Path) -> LogSummary:
     reads = 0
     last_s = moved = 0.0
     blocks: set[float] = set()
-    lower = upper = np.empty(0)
-    unit_s, cut = 1e-9, False
+    cut = False
     for table, cut in _pieces(file, "histogram log", 1, HISTOGRAMS_AT_ONCE):  # noqa: B007  (that of the last piece counts)
         counts = table[:, 3:].astype(np.int64)
         if total is None:
             total = np.zeros(counts.shape[1], dtype=np.int64)
-            try:
-                lower, upper, unit_s = coarse_edges(len(total))
-            except DataError as error:
-                raise DataError(f"{file} cannot be read as a histogram log of fio's: {error}") from error
         total += counts.sum(axis=0)
         each = counts.sum(axis=1)
         reads += int(each[table[:, 1] == 0].sum())
@@ -153,6 +148,10 @@ def _summarise_histograms(file: Path) -> LogSummary:
     if total is None or not total.any():
         raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
     _check_span(last_s, file)
+    try:
+        lower, upper, unit_s = coarse_edges(len(total))
+    except DataError as error:
+        raise DataError(f"{file} cannot be read as a histogram log of fio's: {error}") from error
     full = np.flatnonzero(total)
     scale = round(1 / unit_s)
     made = Histogram(lower[full] / scale, upper[full] / scale, total[full])

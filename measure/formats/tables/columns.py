@@ -61,8 +61,8 @@ class Roles:
     """
 
     by_role: Mapping[str, ColumnRole]
-    ignored: tuple[str, ...] = ()
-    per_job: bool = False
+    ignored: tuple[str, ...]
+    per_job: bool
 
     def __contains__(self, role: str) -> bool:
         return role in self.by_role
@@ -98,15 +98,15 @@ def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
     except csv.Error as error:
         raise DataError(f"--columns {text!r} cannot be read ({error}); write it like {EXAMPLE}") from error
     for part in (p.strip() for p in parts):
-        role, equals, rest = (p.strip() for p in part.partition("="))
-        if not equals or not rest:
+        role, _, rest = (p.strip() for p in part.partition("="))
+        if not rest:
             raise DataError(f"--columns: {part!r} is not role=column; write it like {EXAMPLE}")
         _check_role(role)
         if role in columns:
             raise DataError(f"--columns names the role {role!r} twice ({columns[role]!r} and {rest!r}); keep one")
         columns[role] = rest
-        column, colon, unit = (p.strip() for p in rest.rpartition(":"))
-        if colon and UNITS[role] and column:
+        column, _, unit = (p.strip() for p in rest.rpartition(":"))
+        if column and UNITS[role]:
             unit_scale(role, unit)
             columns[role], units[role] = column, unit
     if not columns:

@@ -468,4 +468,5 @@ def test_logs_become_a_record_with_the_options_of_their_name(tmp_path: Path) -> 
     assert finding.check == "latency-unit"
     assert "the mean is 2500 ns" in finding.message
     alone = record_of_logs(name, files[:1])
-    assert (alone.jobs, alone.options["group_reporting"]) == (2, "1")
+    assert (alone.jobs, alone.options["group_reporting"], alone.all_options) == (2, "1", False)
+    assert "group_reporting" not in record_of_logs(replace(name, stem="read-iodepth-8-numjobs-1"), files[:1]).options

@@ -45,6 +45,7 @@ def test_histograms_are_added_and_the_last_bin_holds_what_is_longer(tmp_path: Pa
     path = _log(tmp_path, f"900, 0, 4096, 3{', 0' * 28}\n2000, 1, 4096, 0, 0, 1{', 0' * 26}\n", "x_clat_hist.1.log")
     found = summarise(path)
     assert (found.requests, found.reads, found.runtime_s, found.block_bytes, found.cut) == (4, 3, 2, 4096, False)
+    assert (found.averaged, found.unit_known) == (False, True)
     assert (found.mean_s, found.sd_s) == pytest.approx((72e-9, 160e-9 * 0.1875**0.5))
     assert found.bandwidth_bytes_per_s == 4 * 4096 / 2
     long = summarise(_log(tmp_path, "0, 20000000000, 0, 512, 0\n0, 20000000000, 0, 4096, 0\n"))

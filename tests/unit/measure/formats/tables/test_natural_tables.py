@@ -115,8 +115,10 @@ def test_a_point_between_three_digits_is_as_doubtful_as_a_comma(text: str) -> No
 
 
 def test_suffixes_of_cells_blanks_between_columns_and_names_of_rates() -> None:
-    blanks = csv_sweep("depth  iops   latency_us\n1      14.0k  71\n8      0.053M 151\n").points
-    assert list(blanks["throughput_per_s"]) == [14e3, 53e3]
+    blanks = csv_sweep(
+        "depth  iops   latency_us\n1      14.0k  71\n8      0.053M 151\n16 60K 267\n32 0.00007G 457\n"
+    ).points
+    assert list(blanks["throughput_per_s"]) == pytest.approx([14e3, 53e3, 60e3, 70e3])
     rates = csv_sweep("clients,kTPS,latency_ms\n1,1.2,0.83\n8,8,1\n").points
     assert list(rates["throughput_per_s"]) == [1200, 8000]
     served = csv_sweep("max_concurrency,request_throughput,mean_e2el_ms,std_e2el_ms\n1,1.2,830,5\n").points.iloc[0]
