@@ -119,8 +119,8 @@ def _with_tabs(lines: list[str]) -> list[str]:
         return lines
     first = [line.split() for line in lines[:_LOOKED_AT]]
     numbers = [sum(_FIGURE.fullmatch(word) is not None for word in row) for row in first]
-    width = len(first[0])
-    if {len(row) for row in first} != {width} or numbers[0] or 2 * min(numbers[1:]) <= width:
+    widths = {len(row) for row in first}
+    if len(widths) > 1 or numbers[0] or 2 * min(numbers[1:]) <= max(widths):
         return lines
     return ["\t".join(line.split()) + "\n" for line in lines]
 

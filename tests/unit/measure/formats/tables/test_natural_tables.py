@@ -127,6 +127,7 @@ def test_suffixes_of_cells_blanks_between_columns_and_names_of_rates() -> None:
 
 def test_prose_is_no_table_of_blanks() -> None:
     assert not looks_like_table("we measured the drive\nit was quite fast\n")
+    assert not looks_like_table("depth iops latency us\n1 14000 71\n")
     assert not looks_like_table("see chapter 3\nand chapter 4\n")
     assert not looks_like_table("the drive was fast\nwith 3 of 4\n")  # half of the words are numbers
     assert looks_like_table("depth iops latency_us\n1 14.0k 71\n")

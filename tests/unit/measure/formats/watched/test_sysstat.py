@@ -8,7 +8,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
+from measure.formats.sysstat import Report, _interval, looks_like_sysstat, sysstat_sweep
 
 LOGS = Path(__file__).parents[4] / "data" / "sysstat"
 NAMES = ("iostat-12.6.1.txt", "iostat-12.6.1-time-mb.txt")
@@ -103,6 +103,12 @@ def test_without_a_number_outstanding_await_is_the_time():
 
 def test_reads_and_writes_share_the_time_outstanding_as_await_says():
     """2.2 outstanding where 100 x 2 ms + 300 x 4 ms are 1.4: each time is 11/7 of what await says."""
+    columns = {"r/s": 100, "w/s": 300, "r_await": 2, "w_await": 4, "aqu-sz": 2.2}
+    one, unknown = (
+        _interval(Report("sda", {**columns, **more}, None, 10)) for more in ({}, {"r_await": 0, "w_await": 0})
+    )
+    assert (one.read_s, one.write_s) == pytest.approx((22 / 7, 22 * 6 / 7))
+    assert (unknown.read_s, unknown.write_s) == pytest.approx((22 / 4, 22 * 3 / 4))  # below the digits of await
     points = sysstat_sweep(stamped("100 300 400 1200 2.00 4.00 2.20 50", list(range(0, 60, 10))), "log").points
     assert points["latency_s"].iloc[0] == pytest.approx(5.5e-3)
     assert points["bandwidth_bytes_per_s"].iloc[0] == 1600 * 1024
