@@ -84,15 +84,6 @@ def test_a_mix_adds_both_directions_and_pools_their_histograms() -> None:
     assert row["series"] == "4 KiB random 70/30 mix"
 
 
-def test_unified_reporting_does_not_count_twice() -> None:
-    both = json.loads(text("unified-both.json"))["jobs"][0]
-    row = one_row("unified-both.json")
-    assert row["throughput_per_s"] == both["mixed"]["iops"]
-    reads, writes = both["read"]["total_ios"], both["write"]["total_ios"]
-    assert row["read_fraction"] == pytest.approx(reads / (reads + writes))
-    assert one_row("unified-mixed.json")["read_fraction"] == 0.5
-
-
 def test_of_cumulative_snapshots_the_last_counts() -> None:
     row = one_row("status-interval.json")
     last = max(int(part.partition(",")[0]) for part in text("status-interval.json").split('"total_ios" :')[1:])

@@ -138,10 +138,6 @@ def test_runs_that_nobody_answered_are_refused(tmp_path, name, text):
         load(tmp_path / name)
 
 
-def test_a_rate_makes_an_open_curve():
-    assert load(RUNS / "pgbench-rate.txt").load_kind == "arrival_rate"
-
-
 def checks(name: str) -> dict[str, str]:
     sweep = load(RUNS / name)
     return {f.check: f.message for f in (*sweep.findings, *audit(sweep))}

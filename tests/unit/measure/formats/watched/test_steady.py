@@ -110,11 +110,6 @@ def test_requests_of_another_size_or_mix_end_a_stretch_and_are_a_curve_of_their_
     assert set(sweep.points["repeat"]) == {0}  # never pooled as repeats of one point
 
 
-def test_a_share_of_reads_that_scatters_is_one_curve():
-    loads = [requests(100, 1e-3, 4096, share) for share in (0.70, 0.76, 0.66, 0.71, 0.68, 0.73)]
-    assert watched_sweep(loads, "test").series == ("sda",)
-
-
 def poisson(rates: list[float], seed: int) -> list[DeviceInterval]:
     random = np.random.default_rng(seed)
     return [second(float(n), 1e-3 * float(np.exp(0.1 * random.standard_normal()))) for n in random.poisson(rates)]
