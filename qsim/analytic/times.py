@@ -59,7 +59,7 @@ def quantile(survival: Callable[[float], float], q: float, scale: float) -> floa
         return 0.0
     low = high = scale
     while survival(high) > target:
-        low, high = high, 2 * high
+        low, high = high, STEP * high
     while survival(low) <= target:
         low, high = low / STEP, low
         if low < SHORTEST * scale:

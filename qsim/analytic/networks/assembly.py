@@ -150,7 +150,6 @@ def _throughputs(view: ClassNetwork, visits: FloatArray, response: FloatArray, w
     cycles = (visits * response).sum(axis=0)
     rates = [c.population / cycle if c.population else c.rate for c, cycle in zip(view.classes, cycles, strict=True)]
     rate = np.array(rates)
-    if closed.any():  # the ceilings hold in exact arithmetic; rounding may pass them in the last place
-        load = float((rate * visits * work).sum(axis=1).max())
-        rate = np.where(closed, rate / max(load, 1.0), rate)
-    return rate
+    # The ceilings hold in exact arithmetic; rounding may pass them in the last place.
+    load = float((rate * visits * work).sum(axis=1).max())
+    return np.where(closed, rate / max(load, 1.0), rate)

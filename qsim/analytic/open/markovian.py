@@ -86,7 +86,7 @@ def servers_of(service: Phases, servers: int) -> Servers:
     move, finish, begin = [], [], []
     for n, level in enumerate(levels):
         moves = np.zeros((len(level), len(level)))
-        finishes = np.zeros((len(level), len(levels[n - 1]) if n else 0))
+        finishes = np.zeros((len(level), len(levels[n - 1])))
         begins = np.zeros((len(level), len(levels[n + 1]) if n < servers else 0))
         for i, state in enumerate(level):
             for phase, busy in enumerate(state):
