@@ -106,8 +106,7 @@ class Weights:
         order = np.lexsort((self.misfit, *keys.T[::-1]))
         places = np.sort(even(count, 1)[:, 0])
         rows = order[np.minimum(np.searchsorted(np.cumsum(self.weight[order]), places), len(self) - 1)]
-        axes = self.directions.shape[2]
-        z = normal_nodes(count, axes) if axes else np.zeros((count, 0))
+        z = normal_nodes(count, self.directions.shape[2])
         return self.values[rows] * np.exp(np.einsum("ndr,nr->nd", self.directions[rows], z)), self.misfit[rows]
 
     def logs(self, quantity: Quantity) -> tuple[Array, Array]:
@@ -237,6 +236,10 @@ def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:
     return np.asarray(kept)
 
 
+ROOT_STEPS = 60
+"""Fixed-point iterations to the root whose powers are the irrational steps: more change no digit."""
+
+
 def even(count: int, dimensions: int, after: int = 0) -> Array:
     """Points (count, dimensions) that fill the unit cube evenly: those after the first ``after`` of the sequence.
 
@@ -245,8 +248,8 @@ def even(count: int, dimensions: int, after: int = 0) -> Array:
     >>> even(4, 1).round(3).tolist()
     [[0.118], [0.736], [0.354], [0.972]]
     """
-    root = 2.0
-    for _ in range(60):
+    root = float(dimensions)
+    for _ in range(ROOT_STEPS):
         root = (1 + root) ** (1 / (dimensions + 1))
     steps = root ** -np.arange(1.0, dimensions + 1)
     return np.asarray((0.5 + np.arange(after + 1, after + count + 1)[:, None] * steps) % 1)
@@ -256,7 +259,7 @@ def even(count: int, dimensions: int, after: int = 0) -> Array:
 def normal_nodes(count: int, dimensions: int, after: int = 0) -> Array:
     """Standard normal deviates (count, dimensions), evenly spread, after the first ``after`` of the sequence."""
     normal = NormalDist()  # scipy.special takes a quarter of a second to import
-    places = np.clip(even(count, dimensions, after), 1e-9, 1 - 1e-9)
+    places = even(count, dimensions, after)
     nodes = np.array([normal.inv_cdf(p) for p in places.ravel().tolist()]).reshape(places.shape)
     nodes.setflags(write=False)
     return nodes
@@ -337,7 +340,7 @@ def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Ar
         excess = below @ weight - shares[:, None]
         density = (np.exp(-0.5 * z**2) / (math.sqrt(2 * math.pi) * deviation)) @ weight
         low, high = np.where(excess > 0, low, at), np.where(excess > 0, at, high)
-        step = at - excess / np.maximum(density, 1e-300)
+        step = at - excess / np.maximum(density, LEAST)
         newton = (low <= step) & (step <= high) & (np.abs(step - at) <= 0.5 * moved)
         before, at = at, np.where(newton, step, 0.5 * (low + high))
         moved = np.abs(at - before)
@@ -361,7 +364,7 @@ def _smoothed(place: Array, deviation: Array, weight: Array) -> Array:
     classes = (narrowest[:, None] * (widest / narrowest)[:, None] ** ratio) ** 2
     above = np.clip([np.searchsorted(c, v) for c, v in zip(classes, variance, strict=True)], 1, WIDTHS - 1)
     above += np.arange(0, classes.size, WIDTHS)[:, None]
-    lower, width = classes.ravel()[above - 1], np.maximum(np.diff(classes.ravel(), prepend=0.0), 1e-300)[above]
+    lower, width = classes.ravel()[above - 1], np.maximum(np.diff(classes.ravel(), prepend=0.0), LEAST)[above]
     upper = ((variance - lower) / width).clip(0.0, 1.0)
     left = place.astype(int)
     right = place - left

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from calibrate.inference.nodes import Observed, Scale, table_of
 from calibrate.inference.parameters import MisfitProcess
-from calibrate.inference.weights import Weights, predictive
+from calibrate.inference.weights import Weights, normal_nodes, predictive
 from calibrate.models.closed import OnsetPNorm
 
 SHARES = (0.05, 0.5, 0.95)
@@ -47,6 +47,8 @@ def test_rows_at_even_steps_of_the_weight_represent_a_table() -> None:
     assert table.rows(2).tolist() == [0, 2]
     assert table.rows(20)[-1] == 3
     assert table.spread(4)[0].tolist() == values.tolist()  # at 0.118, 0.354, 0.736 and 0.972
+    assert table.spread(3)[0].tolist() == values[:3].tolist()
+    assert not normal_nodes(3, 1).flags.writeable  # as all callers share it
     assert table.at(values[:, 0] < 3).weight.tolist() == [0.5, 0.5]
     many = Weights(np.arange(5000.0)[:, None], np.zeros(5000), np.full(5000, 2e-4), np.zeros((5000, 1, 0))).thinned()
     assert (len(many), many.weight.max()) == (2500, pytest.approx(4e-4))
