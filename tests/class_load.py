@@ -115,7 +115,9 @@ async def student(number: int, port: int, token: str, until_s: float, times: Tim
         {"id": "run-name", "property": "value", "value": f"student {number}"},
         {"id": "run-knee", "property": "value", "value": draw.randint(2, 200)},
     ]
-    inputs = [{"id": "run-guess", "property": "n_clicks", "value": 1}]
+    inputs = [
+        {"id": f"run-{b}", "property": "n_clicks", "value": 1 if b == "guess" else None} for b in ("guess", "undo")
+    ]
     await browser.ask("guess", "/_dash-update-component", {**GUESS, "inputs": inputs, "state": state})
     seen = 0
     while time.monotonic() < until_s:
@@ -177,12 +179,13 @@ def main(students: int = 200, seconds: float = 60.0, slow: int = 1000) -> dict[s
 
 
 async def _open_run(port: int, token: str) -> None:
-    buttons = ("open", "start", "stop", "reveal")
+    buttons = ("open", "start", "stop", "reveal", "remove")
+    state = {"device": DATASET, "culprit": None}
     body = {
         "output": "run-refusal.children",
         "outputs": {"id": "run-refusal", "property": "children"},
         "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1} for b in buttons],
-        "state": [{"id": "run-device", "property": "value", "value": DATASET}],
+        "state": [{"id": f"run-{k}", "property": "value", "value": v} for k, v in state.items()],
         "changedPropIds": ["run-open.n_clicks"],
     }
     times = Times()

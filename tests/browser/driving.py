@@ -70,8 +70,8 @@ class Served:
 
     def press(self, button: str, device: str = "") -> str:
         """One of the teacher's buttons; what the teacher reads."""
-        inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal")}
-        state = {"run-device.value": device}
+        inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal", "remove")}
+        state = {"run-device.value": device, "run-culprit.value": None}
         return str(
             self.call(["run-refusal.children"], inputs, state, f"run-{button}.n_clicks")["run-refusal"]["children"]
         )
@@ -79,7 +79,7 @@ class Served:
     def guess(self, name: str, knee: float) -> str:
         """Seal a guess; what the viewer reads."""
         outputs = ["run-sealed.children", "run-sealed.className", "run-mine.data"]
-        inputs = {"run-guess.n_clicks": 1}
+        inputs = {"run-guess.n_clicks": 1, "run-undo.n_clicks": None}
         state = {"run-name.value": name, "run-knee.value": knee}
         return str(self.call(outputs, inputs, state, "run-guess.n_clicks", name)["run-sealed"]["children"])
 

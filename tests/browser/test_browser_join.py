@@ -1,4 +1,4 @@
-"""A class joins a lab that listens beyond this machine, and guesses."""
+"""A class joins a lab that listens beyond this machine, and guesses are taken back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def public(require_module, tmp_path_factory):
     assert lab.process.wait(30) == 130
 
 
-def test_a_class_joins_by_code_and_guesses(public, open_page):
+def test_a_class_joins_by_code_guesses_and_takes_back(public, open_page):
     place = urlsplit(public.address)
     local = Served(public.process, f"http://127.0.0.1:{place.port}/", public.folder)
     teacher = open_page(local, f"run?{place.query}")
@@ -42,7 +42,14 @@ def test_a_class_joins_by_code_and_guesses(public, open_page):
 
     teacher.choose("run-device", DATASET)
     teacher.the("run-open").click()
+    guess(student, "Ann", "3")
+    student.the("run-undo").click()
+    student.wait_text("run-count", "0 guesses")
     guess(student, "Ann", "30")
+    guess(teacher, "rude", "1")
+    teacher.browser.find_element("css selector", "#run-removing summary").click()
+    teacher.choose("run-culprit", "rude")
+    teacher.the("run-remove").click()
     for page in (teacher, student):
         page.wait_text("run-count", "1 guess is")
 
@@ -50,7 +57,8 @@ def test_a_class_joins_by_code_and_guesses(public, open_page):
     teacher.wait_text("run-status", "Ready to reveal", 160.0)
     until(lambda: len(student.points()) == 5, "every point")
     teacher.the("run-reveal").click()
-    student.wait_text("run-leaderboard", "Ann")
+    board = student.wait_text("run-leaderboard", "Ann")
+    assert "rude" not in board
     cookies = "; ".join(f"{c['name']}={c['value']}" for c in student.browser.get_cookies())
     rows = list(csv.DictReader(io.StringIO(local.get("lab/guesses.csv", Cookie=cookies).decode())))
     assert {row["name"]: row["load"] for row in rows}["Ann"] == "30.0"

@@ -5,7 +5,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
 (function (lab) {
   "use strict";
 
-  const OUTPUTS = 13;
+  const OUTPUTS = 14;
   let news = 0;
   const BUTTONS = { "run-open": ["", "open", "stopped", "failed", "measured", "revealed"],
                     "run-start": ["open", "stopped", "failed"], "run-stop": ["running"], "run-reveal": ["measured"] };
@@ -22,6 +22,9 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     }
     const again = state.phase === "stopped" || state.phase === "failed";
     set("run-start", { children: again ? "Resume" : "Start measuring" });
+    const names = state.guesses.map((g) => ({ label: g.name, value: g.name }));
+    set("run-removing", { hidden: state.phase !== "open" || !names.length });
+    set("run-culprit", { options: names });
   }
 
   /* Pressing into the plot, and moving while pressed, puts the guess there. */
@@ -44,11 +47,17 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     window.addEventListener("pointerup", () => { pressed = false; }, true);
   }
 
-  /* What this browser sealed, also after a reload; nothing once another run is open. */
+  function stands(state, mine) {
+    return Boolean(mine && mine.run === state.run && state.guesses.some((g) => g.name === mine.name));
+  }
+
+  /* What this browser sealed, also after a reload; nothing once another run is open or the teacher took it back. */
   let known = null;
   function remind(state, mine) {
-    const own = mine && mine.run === state.run ? "You sealed " + mine.knee + " as " + mine.name + "." : "";
-    if (known !== null && known !== state.run || own && !document.getElementById("run-sealed").innerText) {
+    const own = stands(state, mine) ? "You sealed " + mine.knee + " as " + mine.name + "." : "";
+    const said = document.getElementById("run-sealed").innerText;
+    const gone = !own && said.startsWith("You sealed");
+    if (known !== null && known !== state.run || own && !said || gone && state.phase !== "") {
       window.dash_clientside.set_props("run-sealed", { children: own, className: "good" });
     }
     known = state.run;
@@ -79,7 +88,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     if (lab.shown(state).length) { lab.draw("run-latency", lab.latencyFigure(state, theme)); }
     drawable();
     return [
-      !state.run, !lab.shown(state).length, state.phase !== "revealed", !open,
+      !state.run, !lab.shown(state).length, state.phase !== "revealed", !open, !(open && stands(state, mine)),
       [lab.part("Span", lab.title(state), { className: "what" }), lab.part("Span", lab.status(state))],
       lab.results(state), state.revealed ? "The model's curve: " + state.revealed.verdict : "", lab.guessList(state), count + (count === 1 ? " guess is" : " guesses are") + " sealed",
       "Guess (" + name + ")", state.opened ? state.opened.question : "", state.opened ? state.opened.rule : "",

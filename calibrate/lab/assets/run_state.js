@@ -15,6 +15,9 @@ window.qsimLab = window.qsimLab || {};
   function fold(state, event) {
     if (event.kind === "opened") { state.opened = event; }
     else if (event.kind === "guess") { state.guesses.push(event); }
+    else if (event.kind === "taken_back") {
+      state.guesses = state.guesses.filter((g) => g.commitment !== event.commitment);
+    }
     else if (event.kind === "point") { state.points.push(event); }
     else if (event.kind === "sealed") { state.sealed = event; }
     else if (event.kind === "revealed") { state.revealed = event; }

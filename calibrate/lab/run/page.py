@@ -61,6 +61,7 @@ def register_files(server: Flask, table: RunTable) -> None:
 POLL_MS = 500
 TEACHER_ONLY = "only the teacher can do that, who has the other address"
 STEPS = {"open": "Open a new run", "start": "Start measuring", "stop": "Stop", "reveal": "Reveal"}
+BUTTONS = (*STEPS, "remove")
 HOW = "Click in the plot, or type a number from 1 to 1,000. One guess for each browser."
 SEALED = "Each name with the start of a hash; the guess stays hidden until the reveal."
 
@@ -93,12 +94,18 @@ def _teacher(table: RunTable) -> list[Component]:
     steps = [
         html.Button(text, id=f"run-{step}", className="step", disabled=step != "open") for step, text in STEPS.items()
     ]
+    taking_back = [
+        html.Summary("Take back somebody's guess"),
+        dcc.Dropdown(id="run-culprit", options=[], placeholder="whose"),
+        html.Div(html.Button("Take it back", id="run-remove", className="small"), className="buttons"),
+    ]
     return [
         html.Fieldset(
             [
                 html.Legend("Teacher"),
                 *choice("run-device", "Device", devices, first, **KEPT),
                 html.Div(steps, className="buttons"),
+                html.Details(taking_back, id="run-removing", hidden=True),
                 waited_for(html.P(id="run-refusal", className="problem", role="alert")),
             ]
         )
@@ -119,6 +126,7 @@ def _viewer() -> list[Component]:
     return [
         html.Fieldset(form, id="run-form", hidden=True),
         waited_for(html.P(id="run-sealed", className="problem", role="alert")),
+        html.Button("Take my guess back", id="run-undo", className="small", hidden=True),
     ]
 
 
@@ -140,22 +148,23 @@ def register(app: Dash, table: RunTable) -> None:
     """The page's callbacks."""
     app.callback(
         Output("run-refusal", "children"),
-        *(Input(f"run-{step}", "n_clicks") for step in STEPS),
-        State("run-device", "value"),
+        *(Input(f"run-{button}", "n_clicks") for button in BUTTONS),
+        *(State(f"run-{field}", "value") for field in ("device", "culprit")),
         prevent_initial_call=True,
-    )(lambda *values: command(table, ctx.triggered_id, values[-1]))
+    )(lambda *values: command(table, ctx.triggered_id, *values[len(BUTTONS) :]))
     app.callback(
         Output("run-sealed", "children"),
         Output("run-sealed", "className"),
         Output("run-mine", "data"),
         Input("run-guess", "n_clicks"),
+        Input("run-undo", "n_clicks"),
         State("run-name", "value"),
         State("run-knee", "value"),
         prevent_initial_call=True,
-    )(lambda _, name, knee: seal(table, name, knee))
+    )(lambda _guess, _undo, name, knee: take_back(table) if ctx.triggered_id == "run-undo" else seal(table, name, knee))
     in_browser(app, "ask", Input("run-tick", "n_intervals"))
     drawn = {
-        "hidden": ("first", "second", "downloads", "form"),
+        "hidden": ("first", "second", "downloads", "form", "undo"),
         "children": ("status", "results", "verdict", "guesses", "count", "knee-label", "question", "rule"),
         "value": ("progress",),
     }
@@ -170,13 +179,15 @@ def register(app: Dash, table: RunTable) -> None:
     )
 
 
-def command(table: RunTable, button: object, device: object) -> str:
+def command(table: RunTable, button: object, device: object, culprit: object) -> str:
     """Run the action of a teacher's button; returns a message, empty on success."""
     if not teaches():
         return TEACHER_ONLY
     try:
         if button == "run-open":
             table.open(device)
+        elif button == "run-remove":
+            table.running().remove(culprit)
         elif button in ("run-start", "run-stop", "run-reveal"):
             getattr(table.running(), str(button).removeprefix("run-"))()
     except (RefusedError, MeasureError) as error:
@@ -193,3 +204,12 @@ def seal(table: RunTable, name: object, knee: object) -> tuple[Any, str, Any]:
         return str(error), "problem", no_update
     said = f"You sealed {knee:g} as {event['name']}: {event['commitment'][:12]}…"
     return said, "good", {"run": run.name, "name": event["name"], "knee": knee}
+
+
+def take_back(table: RunTable) -> tuple[Any, str, Any]:
+    """Take back the guess of this browser: what to say, how it looks, and what the browser remembers then."""
+    try:
+        table.running().take_back(browser_session())
+    except (RefusedError, MeasureError) as error:
+        return str(error), "problem", no_update
+    return "Taken back. Guess again.", "good", None

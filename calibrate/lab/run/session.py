@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -21,8 +22,8 @@ Phase = Literal["open", "running", "stopped", "failed", "measured", "revealed"]
 _PHASES = {"opened": "open", "started": "running"} | {kind: kind for kind in get_args(Phase)}
 """The phase that begins with an event of a kind."""
 _FROM_WORKER = ("point", "sealed", "measured", "progress")
-MOST_GUESSES, MOST_OF_AN_ADDRESS = 500, 100
-"""Guesses of a run, and of one address in it."""
+MOST_GUESSES, MOST_OF_AN_ADDRESS, MOST_TRIES = 500, 100, 10
+"""Guesses that stand in a run, guesses that stand of one address, and how often a session may seal one in a run."""
 TIME_LIMIT_S = 3600.0
 GRACE_S = 10.0
 
@@ -82,9 +83,10 @@ class LabRun:
             return "failed"
         return cast(Phase, _PHASES[self.log.of_kind(*_PHASES)[-1]["kind"]])
 
-    def guesses(self) -> list[Event]:
-        """The sealed guesses in order, with their secrets."""
-        return self._secret.of_kind("guess")
+    def standing(self) -> list[Event]:
+        """The sealed guesses that were not taken back, in order, with their secrets."""
+        gone = {e["commitment"] for e in self.log.of_kind("taken_back")}
+        return [e for e in self._secret.of_kind("guess") if e["commitment"] not in gone]
 
     def guess(self, name: object, load: object, session: str, address: str = "") -> Event:
         """Seal the guess of a browser's ``session``, which comes from ``address``; the event that everybody sees.
@@ -96,17 +98,26 @@ class LabRun:
         except InvalidParameterError as error:
             raise RefusedError(str(error)) from error
         with self._lock:
-            if self.phase != "open":
-                raise RefusedError("guesses are closed: the measurement has begun")
-            sealed = self.guesses()
-            if any(e["session"] == session for e in sealed):
-                raise RefusedError("this browser has sealed a guess already; the next run takes another one")
-            if any(e["guess"]["name"].casefold() == made.name.casefold() for e in sealed):
+            self._check_open()
+            standing = self.standing()
+            if any(e["session"] == session for e in standing):
+                raise RefusedError("this browser has sealed a guess already; take it back to guess again")
+            if any(e["guess"]["name"].casefold() == made.name.casefold() for e in standing):
                 raise RefusedError(f"{made.name} has sealed a guess already; take another name")
-            if len(sealed) >= MOST_GUESSES or sum(e["address"] == address for e in sealed) >= MOST_OF_AN_ADDRESS:
-                raise RefusedError("no more guesses are taken; the teacher can open a new run")
+            if len(standing) >= MOST_GUESSES or sum(e["address"] == address for e in standing) >= MOST_OF_AN_ADDRESS:
+                raise RefusedError("no more guesses are taken; the teacher can take some back")
+            if sum(e["session"] == session for e in self._secret.of_kind("guess")) >= MOST_TRIES:
+                raise RefusedError(f"this browser has sealed {MOST_TRIES} guesses in this run; no more are taken")
             self._secret.add("guess", guess=asdict(made), commitment=made.commitment, session=session, address=address)
             return self.log.add("guess", name=made.name, commitment=made.commitment)
+
+    def take_back(self, session: str) -> None:
+        """Take back the guess of a browser's session. RefusedError where there is none."""
+        self._withdraw(lambda event: bool(event["session"] == session))
+
+    def remove(self, name: object) -> None:
+        """Take back anybody's guess, which is for the teacher. RefusedError where there is none by that name."""
+        self._withdraw(lambda event: bool(event["guess"]["name"] == name))
 
     def start(self) -> None:
         """Begin to measure, or go on. RefusedError where that cannot be."""
@@ -137,7 +148,7 @@ class LabRun:
             except (OSError, ValueError) as error:
                 raise StoreError(f"the result of the run cannot be read: {error}; resume the run") from error
             judged = Judged(**result["judged"])
-            rows = ranked([Guess(**e["guess"]) for e in self.guesses()], result["model"], judged)
+            rows = ranked([Guess(**e["guess"]) for e in self.standing()], result["model"], judged)
             board = [asdict(row) for row in rows]
             self.log.add("revealed", **result, leaderboard=board, outcome=outcome(self.order, rows, judged))
 
@@ -151,6 +162,18 @@ class LabRun:
         """The report's file once everything is revealed, None before."""
         path = self.directory / REPORT
         return path if self.phase == "revealed" and path.is_file() else None
+
+    def _check_open(self) -> None:
+        if self.phase != "open":
+            raise RefusedError("guesses are closed: the measurement has begun")
+
+    def _withdraw(self, meant: Callable[[Event], bool]) -> None:
+        with self._lock:
+            self._check_open()
+            found = next((e for e in self.standing() if meant(e)), None)
+            if found is None:
+                raise RefusedError("there is no guess to take back")
+            self.log.add("taken_back", commitment=found["commitment"])
 
     def _measure(self) -> None:
         """The thread of the measurement; the process it starts must not outlive it."""

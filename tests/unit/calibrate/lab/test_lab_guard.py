@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 from calibrate.lab.app import build
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import ADDRESS, Address, Guard, is_loopback, new_code, panel, read_code
-from calibrate.lab.run.page import STEPS
+from calibrate.lab.run.page import BUTTONS
 from calibrate.lab.run.session import RunTable
 from calibrate.lab.server import pack_scripts
 
@@ -101,11 +101,12 @@ def test_beyond_this_machine_a_token_is_asked_for(public):
 def test_only_the_teacher_starts(public, who, said):
     guard, client = public
     client.get(f"/?token={getattr(guard, who)}", base_url=BASE)
+    fields = ("device", "culprit")
     body = {
         "output": "run-refusal.children",
         "outputs": {"id": "run-refusal", "property": "children"},
-        "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1} for b in STEPS],
-        "state": [{"id": "run-device", "property": "value", "value": None}],
+        "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1} for b in BUTTONS],
+        "state": [{"id": f"run-{f}", "property": "value", "value": None} for f in fields],
         "changedPropIds": ["run-start.n_clicks"],
     }
     answer = client.post("/_dash-update-component", base_url=BASE, json=body)

@@ -30,6 +30,8 @@ def test_from_sealed_guesses_to_the_leaderboard(folder, monkeypatch):
     sent: list[dict[str, object]] = []
     run, writer = writer_of(folder, sent)
     run.guess("Ann", 12, "one")
+    run.guess("Bob", 7, "two")
+    run.take_back("two")
     sweep = measure(writer)
     kinds = [e["kind"] for e in sent if e["kind"] != "progress"]
     assert kinds.index("sealed") == len(first_loads(run.order)) == 2

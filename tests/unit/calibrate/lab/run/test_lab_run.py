@@ -15,7 +15,7 @@ from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.event_log import EVENTS, GUESSES, RAMP_S, EventLog, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
-from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, LabRun, RefusedError, RunTable
+from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
 from measure.errors import DataError, MeasureError, StoreError
 
 
@@ -49,7 +49,7 @@ def test_a_guess_is_sealed_and_its_value_stays_hidden(run):
     )
 
 
-def test_a_browser_and_a_name_have_one_guess_also_after_a_restart(run):
+def test_a_browser_and_a_name_have_one_guess_that_may_be_taken_back_also_after_a_restart(run):
     run.guess("Zoë", 12, "one")
     run.guess("Bob", 9, "two")
     for again in (run, LabRun(run.directory)):
@@ -57,28 +57,45 @@ def test_a_browser_and_a_name_have_one_guess_also_after_a_restart(run):
             again.guess("Eve", 9, "one")
         with pytest.raises(RefusedError, match="another name"):
             again.guess("ZOË", 9, "three")
-    assert [(e["guess"]["name"], e["guess"]["load"]) for e in run.guesses()] == [("Zoë", 12), ("Bob", 9)]
+        with pytest.raises(RefusedError, match="no guess"):
+            again.take_back("three")
+    run.take_back("one")
+    run.guess("zoë", 30, "one")
+    assert [(e["guess"]["name"], e["guess"]["load"]) for e in run.standing()] == [("Bob", 9), ("zoë", 30)]
 
 
 def test_guesses_and_the_reveal_have_their_turn(run):
+    run.guess("rude", 1, "one")
     run.guess("Ann", 12, "two")
+    run.remove("rude")
+    with pytest.raises(RefusedError, match="no guess"):
+        run.remove("rude")
     with pytest.raises(RefusedError, match="finish"):
         run.reveal()
     assert run.report is None
     run.log.add("started", resumed=False)
-    with pytest.raises(RefusedError, match="closed"):
-        run.guess("late", 5, "three")
+    for late in (lambda: run.remove("Ann"), lambda: run.guess("late", 5, "three")):
+        with pytest.raises(RefusedError, match="closed"):
+            late()
     with pytest.raises(RefusedError, match="started"):
         run.start()
-    assert [e["guess"]["name"] for e in run.guesses()] == ["Ann"]
+    assert [e["guess"]["name"] for e in run.standing()] == ["Ann"]
 
 
-def test_a_script_fills_no_list(run):
+def test_a_script_fills_no_list_and_places_are_given_back(run):
     for number in range(MOST_OF_AN_ADDRESS):
         run.guess(f"bot {number}", 8, str(number), "192.0.2.7")
     with pytest.raises(RefusedError, match="no more guesses"):
         run.guess("one more", 8, "more", "192.0.2.7")
     run.guess("Ann", 8, "Ann's", "192.0.2.8")
+    run.remove("bot 5")
+    run.guess("late", 8, "late", "192.0.2.7")
+    run.remove("late")
+    for _ in range(MOST_TRIES - 1):
+        run.guess("late", 8, "late", "192.0.2.7")
+        run.take_back("late")
+    with pytest.raises(RefusedError, match=f"{MOST_TRIES} guesses"):
+        run.guess("late", 8, "late", "192.0.2.7")
 
 
 def test_a_lab_closed_while_it_measured_says_so_when_it_opens_again(folder, run):
