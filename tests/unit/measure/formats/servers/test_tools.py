@@ -231,6 +231,7 @@ def test_language_models_are_read_as_whole_requests(tmp_path):
     sweep = load(tmp_path / "m.json")
     assert (sweep.points["load"][0], sweep.points["throughput_per_s"][0], sweep.points["latency_s"][0]) == (16, 8, 2)
     assert not sweep.findings
+    assert reader_of(without(VLLM, "output_throughput")) is None
     (run,) = runs_of(json.dumps({**VLLM, "failed": 3}))
     assert run.percentiles == pytest.approx({50.0: 1.95, 99.0: 2.9}, rel=1e-12)
     assert (run.sd_s, run.requests, run.notes) == (0.5, 400, ("3 requests failed and are left out",))
