@@ -17,7 +17,7 @@ from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.sweep import fio_sweep, log_sweep
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
-from measure.formats.servers import JSON, TOOLS, documents, looks_like_server_run, server_runs_sweep
+from measure.formats.servers import JSON, TOOLS, documents, reader_of, server_runs_sweep
 from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
@@ -48,7 +48,7 @@ class _Reader:
     """A format: its name in messages, its detector, and the reader of {name: text} as one sweep."""
 
     name: str
-    looks_like: Callable[[str], bool]
+    looks_like: Callable[[str], object]
     read: Callable[[Mapping[str, str], Columns, Columns], Sweep]
 
 
@@ -73,7 +73,7 @@ _TEXTS: Mapping[Format, _Reader] = {
     "curves": _Reader("bandwidth-latency text", looks_like_curves, _read_curves),
     "record": _Reader("record of qsim watch", looks_like_record, lambda t, *_: _alone(t, record_sweep)),
     "sysstat": _Reader("log of iostat", looks_like_sysstat, lambda t, *_: _alone(t, sysstat_sweep)),
-    "server": _Reader("run of a load generator", looks_like_server_run, lambda t, *_: server_runs_sweep(t)),
+    "server": _Reader("run of a load generator", reader_of, lambda t, *_: server_runs_sweep(t)),
     "table": _Reader("table", looks_like_table, _read_tables),
 }
 """The formats in the order in which they are tried."""

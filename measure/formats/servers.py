@@ -107,7 +107,8 @@ def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
             f"{name}: all requests were sent at once (request_rate inf, no max_concurrency), so that no load held; run "
             "the benchmark with --max-concurrency N or --request-rate R"
         )
-    percents = {float(p): float(found[key]) / 1e3 for p in (50, 95, 99) if (key := _percentile(found, p))}
+    keys = {50.0: "median_e2el_ms", 95.0: "p95_e2el_ms", 99.0: "p99_e2el_ms"}
+    percents = {p: float(found[key]) / 1e3 for p, key in keys.items() if found.get(key) is not None}
     return ServerRun(
         "vllm",
         rate,
@@ -119,11 +120,6 @@ def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
         requests=found.get("completed"),
         notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
     )
-
-
-def _percentile(found: Mapping[str, Any], percent: int) -> str:
-    names = ("median_e2el_ms",) if percent == 50 else (f"p{percent}_e2el_ms",)
-    return next((name for name in names if found.get(name) is not None), "")
 
 
 def _number(values: Mapping[str, Any], key: str, name: str) -> float:
@@ -179,11 +175,6 @@ def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun
         return [read(text, name)]
     parts = [text[start:end] for start, end in pairwise([*at, len(text)])]
     return [read(part, f"{name}, run {number}") for number, part in enumerate(parts, 1)]
-
-
-def looks_like_server_run(text: str) -> bool:
-    """Whether a load generator wrote the text."""
-    return reader_of(text) is not None
 
 
 def server_runs_sweep(texts: Mapping[str, str]) -> Sweep:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -92,12 +92,11 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
         key = json.dumps([job.get("jobname"), job.get("groupid"), own], sort_keys=True, default=str)
         groups.setdefault(key, []).append(job)
     for clones in groups.values():
-        own = _options(clones[0].get("job options"))
+        options = {**shared, **_options(clones[0].get("job options"))}
         # Only numjobs makes clones; jobs of equal names without it are different jobs.
-        asked = whole({**shared, **own}.get("numjobs", ""))
-        parts = [clones] if asked > 1 else [[job] for job in clones]
+        parts = [clones] if whole(options.get("numjobs", "")) > 1 else [[job] for job in clones]
         for part in parts:
-            yield _record(document, part, {**shared, **own}, name)
+            yield _record(document, part, options, name)
 
 
 def _record(
@@ -153,14 +152,13 @@ def _record(
     )
 
 
-def processor_time(clones: Iterable[Mapping[str, Any]], runtime_s: float, jobs: int) -> float:
+def processor_time(clones: Sequence[Mapping[str, Any]], runtime_s: float, jobs: int) -> float:
     """The processor time of ``clones`` (records of fio's JSON), user and kernel, seconds; NaN where one lacks it.
 
     fio gives percentages of the time that its jobs ran (``usr_cpu``, ``sys_cpu``, of ``job_runtime``). Interrupts and
     the kernel's own threads are not in them; a job that polls for completions is at 100 % however little it does.
     Where a clone lacks its run time, ``jobs`` times ``runtime_s`` is shared evenly among the clones.
     """
-    clones = list(clones)
     total = 0.0
     for clone in clones:
         if not ("usr_cpu" in clone and "sys_cpu" in clone):

@@ -92,12 +92,8 @@ STANDS_OUT = 3.0
 STEP_STANDS_OUT = 5.0
 """The same for a sudden change: higher, as its place is the best of many, for the same rate of false alarms."""
 
-MOST_ALIKE = 0.9
-"""The largest autocorrelation of the scatter that is corrected for."""
-ROUNDING = 1e-9
-"""Scatter below this share of the mean is rounding."""
-STEP_EDGE = 0.25
-"""The share of a run, at either end, in which no step is looked for."""
+MOST_ALIKE, ROUNDING, STEP_EDGE = 0.9, 1e-9, 0.25
+"""The largest autocorrelation of the scatter, the scatter (in means) that is rounding, the ends without a step."""
 
 FEWEST_INTERVALS = 10
 COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend")

@@ -26,6 +26,8 @@ from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
 from measure.sweep import Provenance, Sweep, describe_series
 
+BEYOND_ERRORS = 2**31
+
 
 def read_fio(text: str, name: str) -> list[FioRecord]:
     """The records in one output of fio: its JSON where there is any, else its report.
@@ -155,9 +157,6 @@ def why_unusable(record: FioRecord) -> Finding | None:
     else:
         return None
     return Finding(check, "error", f"{where} {why}", because, remedy)
-
-
-BEYOND_ERRORS = 2**31
 
 
 def _errno(number: int) -> str:

@@ -43,10 +43,6 @@ class TextTable:
     rows: tuple[tuple[int, Mapping[str, str]], ...]
     separator: str = ","
 
-    def column(self, name: str) -> list[str]:
-        """The cells of one column."""
-        return [cells[name] for _, cells in self.rows]
-
 
 def looks_like_table(text: str) -> bool:
     """Whether the text begins like a table: a header of two or more names, then a row with the same number of cells."""

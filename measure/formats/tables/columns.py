@@ -150,7 +150,7 @@ def assign_roles(
     chosen |= _by_cells(table, chosen)
     named = recognise(chosen["depth"].column) if "depth" in chosen else None
     is_depth = named is not None and named.role == "depth"
-    per_job = {"depth", "jobs"} <= chosen.keys() and (bool({"jobs", "depth"} & declared.keys()) or is_depth)
+    per_job = "depth" in chosen and "jobs" in chosen and (bool({"jobs", "depth"} & declared.keys()) or is_depth)
     _check_complete(chosen, header, where)
     return Roles(chosen, _rest(header, chosen), per_job)
 
@@ -187,7 +187,7 @@ def _by_cells(table: TextTable, chosen: Mapping[str, ColumnRole]) -> dict[str, C
     """
     found: dict[str, list[ColumnRole]] = {"block": [], "mix": []}
     for column in _rest(table.header, chosen):
-        filled = [c for c in table.column(column) if c]
+        filled = [cells[column] for _, cells in table.rows if cells[column]]
         if filled and _BLOCK_NAME.fullmatch(plain_name(column)) and all(block_bytes(c) is not None for c in filled):
             found["block"].append(ColumnRole("block", column, unit=IN_CELLS))
         elif filled and all(c.lower() in _MIX_WORDS or parse_mix(c).read_fraction in (0.0, 1.0) for c in filled):
