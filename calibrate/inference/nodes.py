@@ -20,8 +20,8 @@ import numpy as np
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights, normal_nodes
 
-NODES = {0: 1, 1: 256, 2: 512, 3: 512}
-"""Number of free parameters -> number of nodes of a set; above three as for three."""
+NODES, NODES_OF_ONE = 512, 256
+"""Number of nodes of a set, and of a set of one free parameter."""
 
 WIDER = 2.0
 """The width of a refined set over that of the weight."""
@@ -125,7 +125,7 @@ def _stratum(
     if not free:
         log_like, centres = likelihood(values_at(np.zeros((1, 0))))
         return _Nodes(values_at(np.zeros((1, 0))), log_like, np.zeros(1), centres)
-    count = NODES.get(len(free), NODES[3])
+    count = NODES if len(free) > 1 else NODES_OF_ONE
     prior = _Set(np.zeros(len(free)), np.eye(len(free)))
     sets, z = [prior], prior.nodes(count, 0)
     values = values_at(z)
