@@ -29,6 +29,8 @@ from qsim.metrics import Metrics
 METHOD = "M/D/c (Crommelin 1932)"
 
 MOST_SERVERS = 2000
+MOST_ROUNDS, PRECISION = 200, 1e-15
+"""Of Newton's method."""
 
 
 def roots_inside(offered_load: float, servers: int) -> npt.NDArray[np.complex128]:
@@ -36,11 +38,11 @@ def roots_inside(offered_load: float, servers: int) -> npt.NDArray[np.complex128
     c, a = servers, offered_load
     unit = np.exp(2j * np.pi * np.arange(1, c) / c)
     z = np.zeros(c - 1, dtype=np.complex128)
-    for _ in range(200):
+    for _ in range(MOST_ROUNDS):
         image = unit * np.exp(a / c * (z - 1))
         step = (z - image) / (1 - a / c * image)
         z -= step
-        if np.abs(step).max(initial=0.0) < 1e-15:
+        if np.abs(step).max(initial=0.0) < PRECISION:
             break
     return z
 

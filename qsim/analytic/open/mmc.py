@@ -126,15 +126,12 @@ class ErlangTimes(ExactTimes):
 
     def response_survival(self, t: float) -> float:
         """P(W > t): an exponential service, and with probability C an exponential wait before it."""
-        x = t / self.service_time
-        d = self.servers - 1 - self.offered_load  # the two exponential rates differ by d·μ
-        if abs(d * x) < 1e-9:
-            longer = x
-        elif d * x < -700:  # exp(-x)·expm1(-d·x) would overflow in its second factor; services are long over
-            return self.p_wait / -d * math.exp(-x * (1 + d))
-        else:
-            longer = -math.expm1(-d * x) / d
-        return math.exp(-x) * (1 + self.p_wait * longer)
+        from scipy.special import exprel
+
+        x, spare = t / self.service_time, self.servers - self.offered_load
+        # Where a wait of rate ``spare`` and a service together last beyond x, but the service alone does not.
+        longer = x * float(exprel(-abs(spare - 1) * x)) * math.exp(-min(spare, 1.0) * x)
+        return math.exp(-x) + self.p_wait * longer
 
 
 def applies(model: OpenQueue) -> bool:

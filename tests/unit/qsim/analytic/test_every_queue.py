@@ -136,6 +136,8 @@ def test_states_and_times_have_the_means_of_the_queue(built: Built) -> None:
             first, variance = moments(r, of)
             assert first == pytest.approx(mean, rel=3e-4)
             assert variance == pytest.approx(r.variance(of), rel=1e-3)
+        if mean == 0 and r.times is not None:
+            assert (r.quantile(0.9, of), r.survival(0.1, of), r.variance(of)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values()], ids=[*OPEN, *OTHERS])
