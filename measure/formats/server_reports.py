@@ -56,8 +56,8 @@ THINKING = 0.8
 def circulating(users: float, outstanding: float) -> tuple[float, tuple[str, ...]]:
     """The load of ``users``, of which ``outstanding`` = X R wait for a response, and remarks on it.
 
-    >>> circulating(20, 2.36)[0], circulating(8, 7.9)[0]
-    (2.36, 8)
+    >>> circulating(20, 2.36)[0], circulating(10, 8.0)[0]
+    (2.36, 10)
     """
     if outstanding >= THINKING * users:
         return users, ()

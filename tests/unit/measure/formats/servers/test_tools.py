@@ -70,7 +70,7 @@ def test_figures_are_those_that_the_text_prints(name, unit, figures, percentiles
     sd = None if math.isnan(run.sd_s) else run.sd_s
     assert (run.clients, run.throughput_per_s, run.response_s, sd, run.requests) == pytest.approx(figures)
     assert {p: run.percentiles[p] for p in percentiles} == pytest.approx(percentiles)
-    assert (run.unit, run.failed) == (unit, 0)
+    assert (run.tool[:2], run.unit, run.failed) == (name[:2], unit, 0)
 
 
 @pytest.mark.parametrize(
