@@ -173,7 +173,7 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
     rw = options.get("rw", "").partition(":")[0]
     read, write, mixed = (section_of(clone, d) for d in ("read", "write", "mixed"))
     if mixed:
-        flow = _flow(mixed, name, job, 0.0)
+        flow = _flow(mixed, name, job, math.nan)
         if read or write:  # unified_rw_reporting=both
             reads = number_in(read, "total_ios")
             total = reads + number_in(write, "total_ios")
