@@ -161,7 +161,7 @@ class MarkovTimes(ExactTimes):
 POINTS = 2**15
 CROWDED, MORE_POINTS = 0.99, 2**17
 """Above this load a wait is the sum of more pieces, and the lattice has this number of points."""
-LEAST_PLACE, LONGER, LEAST_MEANS, MOST_MEANS = 1 / 8, 4.0, 1e-9, 1e9
+LEAST_PLACE, LONGER, LEAST_MEANS, MOST_MEANS = 1 / 8, 4.0, 1e-250, 1e9
 """A quantile is beyond this share of its lattice; each lattice is longer than the last by this factor, in this range.
 """
 ROUNDING = 1e-12
