@@ -68,7 +68,7 @@ class LoneRequests:
     shortest_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Points:
     """One series, averaged over repeats, ascending in load: arrays (m,) in SI units.
 

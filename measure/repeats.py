@@ -9,8 +9,7 @@ Outliers among repeats.  A repeat is one where it lies off the median of its poi
 - of five repeats and more: by more than 3.5 scaled median absolute deviations (Iglewicz and Hoaglin (1993), How to
   Detect and Handle Outliers), of all points of the curve if that is larger;
 - of three or four: by more than 4 standard deviations of the repeats of the curve's other points, and by more than 3
-  times the range of the other repeats. Three repeats alone do not show which of them is off: a curve of one point has
-  no outlier among fewer than five.
+  times the range of the other repeats. Where the curve has no other point, fewer than five repeats have no outlier.
 
 Outliers along a curve.  Over depths the throughput of a closed sweep rises, stays, or falls for good, and N / X, the
 latency by Little's law, falls (idle states), stays, or rises for good. A point is an outlier where the throughput has

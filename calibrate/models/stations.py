@@ -140,7 +140,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         why = f"the asymptotes cross at {crossing:.3g} requests: more servers than are tried, {MOST_CROSSING:g}"
         return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
     points = few_points(points)
-    found = structure_posterior(points)
+    found = structure_posterior(points, None)
     if (missed := found.median_error) > UNLIKELY:
         why = f"no number of servers explains these points: the best misses them by about {100 * missed:.2g} %"
         return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}

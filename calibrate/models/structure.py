@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Literal
 
@@ -128,7 +128,8 @@ class StructurePosterior:
         return s, z
 
 
-def structure_posterior(points: Points, servers: int | None = None) -> StructurePosterior:
+@lru_cache(maxsize=16)
+def structure_posterior(points: Points, servers: int | None) -> StructurePosterior:
     """The posterior of the structure, from two points or more of a closed sweep; ``servers`` where c is known."""
     lowest = max(1.0, float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min()))
     cells = np.concatenate([rows for queues in KINDS for rows in _of_kind(points, queues, lowest, servers)], axis=1)

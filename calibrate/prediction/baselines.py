@@ -286,7 +286,7 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
     ``predicted`` is what ``fitted`` predicts at the loads of ``points``.
     """
     calibrated = fitted.was_used(points)
-    chosen = points.at(calibrated)
+    chosen = fitted.points or points.at(calibrated)  # its own, whose structure may be known already
     models = _models(chosen, float(points.load.max()))
     if fitted.model not in {m.name for m in models}:
         models.append(fitted.curve_model)

@@ -9,9 +9,12 @@ As a PDF it is printed by a Chromium or Chrome of this machine. Nothing is downl
 from __future__ import annotations
 
 import base64
+import csv
 import datetime as dt
 import gzip
+import io
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -28,7 +31,7 @@ from calibrate.report.drawing import DARK
 from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
 from measure.machine.files import write_durably
-from measure.spreadsheet import plain_cells
+from measure.spreadsheet import plain_cell
 from measure.sweep import Provenance
 
 MARK = '<meta name="generator" content="qsim report">'
@@ -155,8 +158,21 @@ def _view(view: View, anchor: str) -> dict[str, Any]:
 
 
 def csv_text(view: View) -> str:
-    """A view's data: a header, columns in SI units, a row each; floats to six digits."""
-    return plain_cells(view.table).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    """A view's data: a header, columns in SI units, a row each; floats to six digits.
+
+    pandas writes the same in three times as long.
+    """
+    written, table = io.StringIO(), view.table
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(plain_cell(str(name)) for name in table.columns)
+    rows.writerows(zip(*([_cell(v) for v in table.iloc[:, i].tolist()] for i in range(table.shape[1])), strict=True))
+    return written.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return "" if value is None else plain_cell(value) if isinstance(value, str) else value
 
 
 def _packed(sections: Sequence[Mapping[str, Any]], front: Mapping[str, Any] | None) -> str:

@@ -46,8 +46,7 @@ STEP = 16.0
 SHORTEST = 1e-290
 """A quantile below this share of the typical time counts as zero."""
 PRECISION, LEAST_RATIO, MOST_ROUNDS = 1e-12, 1e-3, 500
-"""Of the search for a quantile: relative tolerance, the ratio of probabilities below which none is told from another,
-and the most steps."""
+"""Relative tolerance of a quantile, the least ratio of probabilities in its search, and the most steps of it."""
 
 
 def quantile(survival: Callable[[float], float], q: float, scale: float) -> float:

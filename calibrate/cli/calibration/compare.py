@@ -175,7 +175,7 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str
     from measure.auditing.all_checks import not_checked
 
     title = _title(list(devices)) if len(devices) > 1 else sources[0].title
-    curves = [replace(c, points=replace(c.points, series=name)) for name, _, c in _named(devices)]
+    curves = [c if len(devices) == 1 else replace(c, points=replace(c.points, series=n)) for n, _, c in _named(devices)]
     blocks = []
     for kind in dict.fromkeys(c.fit.load_kind for c in curves):
         alike = [c for c in curves if c.fit.load_kind == kind]

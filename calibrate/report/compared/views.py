@@ -172,8 +172,9 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
 def _key_numbers(comparison: Comparison) -> list[KeyFigure]:
     """The key figures at the top: those of the fit, and the errors at the held-out points."""
     summary = comparison.summary()
-    at_knee = KeyFigure(format_duration(comparison.knee.response_time_s), "", "response time at the knee")
-    numbers = [*key_figures(comparison.fit), at_knee]
+    numbers = key_figures(comparison.fit)
+    if comparison.knee.load is not None:
+        numbers.append(KeyFigure(format_duration(comparison.knee.response_time_s), "", "response time at the knee"))
     throughput, response, repeats = (
         None if v is None else format_percent(v)
         for v in (summary.held_out_mape_throughput_pct, summary.held_out_mape_response_pct, summary.repeat_noise_pct)

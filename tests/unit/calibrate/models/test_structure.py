@@ -95,8 +95,8 @@ def inside(found: Estimate, true: float) -> bool:
 def test_a_queue_each_is_told_from_one_queue() -> None:
     stations = [Station(Exponential(S), servers=4, queues="random")]
     rates = np.array([float(solve(Closed(int(n), stations)).throughput) for n in DEPTHS])
-    each = structure_posterior(seen(rates, EXPONENTIAL))
-    one = structure_posterior(exponential(4))
+    each = structure_posterior(seen(rates, EXPONENTIAL), None)
+    one = structure_posterior(exponential(4), None)
     assert each.share(each.own_queues > 0) > 0.99 * each.share(each.servers > 1)
     assert each.best_servers() == 4
     assert one.share(one.own_queues > 0) < 0.01 * one.share(one.servers > 1)

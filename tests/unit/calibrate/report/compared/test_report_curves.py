@@ -6,12 +6,14 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from calibrate import compare_all
+from calibrate import compare, compare_all
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.curves import curve_table, latency_against_throughput, small_multiples
-from measure import load_dataset
+from calibrate.report.compared.views import curve_output
+from measure import Sweep, load_dataset
 from measure.datasets import about, dataset_names
 
 CURVES = [name for name in dataset_names() if about(name).curve and name != "000-memory"]  # of caches: not fitted
@@ -34,6 +36,21 @@ def test_the_star_lies_on_its_curve_or_the_legend_says_why_not(name: str) -> Non
         line = next(t for t in traces if t.get("name") == "predicted")
         off = "beyond these loads" in star["name"] or "which these loads do not reach" in star["name"]
         assert off != (distance(star["x"][0], star["y"][0], line) < 0.005), comparison.series
+        assert "response time at the knee" in [figure.what for figure in curve_output(comparison)["key_numbers"]]
+
+
+def test_a_knee_that_the_loads_do_not_reach_has_no_response_time() -> None:
+    delay = np.array([0.0, 20, 50, 100, 500, 2500])
+    rates = 10 / (150e-9 + 1e-9 * delay)
+    table = {
+        "series": "read",
+        "load": delay,
+        "throughput_per_s": rates,
+        "latency_s": 150e-9 + 10e-9 * np.exp(-delay / 50),
+    }
+    comparison = compare(Sweep(pd.DataFrame(table), "injected_delay"))
+    assert comparison.knee.load is None
+    assert "response time at the knee" not in [figure.what for figure in curve_output(comparison)["key_numbers"]]
 
 
 def test_the_table_has_the_knee_where_it_is_drawn() -> None:
