@@ -65,8 +65,11 @@ class Weights:
         """A table from logarithms of weights (n,) up to a constant; negligible rows are dropped."""
         weight = np.exp(log_weight - log_weight.max())
         evidence = float(log_weight.max() + np.log(weight.sum()))
-        order = np.argsort(weight, kind="stable")
-        counts = np.sort(order[np.cumsum(weight[order]) > NEGLIGIBLE * weight.sum()])
+        least = NEGLIGIBLE * weight.sum()
+        some = np.flatnonzero(weight > least / len(weight))  # those below are together less than the least
+        order = some[np.argsort(weight[some], kind="stable")]
+        light = weight.sum() - weight[some].sum()
+        counts = np.sort(order[light + np.cumsum(weight[order]) > least])
         share = weight[counts] / weight[counts].sum()
         return cls(values[counts], misfit[counts], share, directions[counts], evidence, scale)
 
@@ -203,6 +206,25 @@ def predictive(
     return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
 
 
+def expected(
+    table: Weights,
+    curve: Callable[[Array, Array], Array],
+    process: MisfitProcess,
+    used: Array,
+    noise: Array,
+    observed: Array,
+    loads: Array,
+) -> Array:
+    """The mean (m,) of the logarithms of the measurements that ``predictive`` distributes, at less cost."""
+    logs, k = table.logs(lambda values: curve(values, np.concatenate([used, loads])))[0], len(used)
+    found, missed = table.weight @ logs[:, k:], np.log(observed) - logs[:, :k]
+    sizes = np.unique(table.misfit)
+    for size, gain in zip(sizes, carried(process, used, noise, sizes, loads)[0], strict=True):
+        rows = table.misfit == size
+        found += gain @ (table.weight[rows] @ missed[rows])
+    return np.asarray(found)
+
+
 def _log(values: Array) -> Array:
     """Logarithms (n, m), of one column where ``values`` are (n,)."""
     return np.log(np.maximum(values.reshape(len(values), -1), LEAST))
@@ -284,8 +306,11 @@ COUNTS = 1e-5
 TOGETHER = 4
 """Number of mixtures computed at a time: more would not stay in the processor's cache."""
 
-DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
-"""Change of the log spectrum at each frequency by a variance of one squared step."""
+DAMPING = 0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
+"""Fall of the log spectrum at each frequency by a variance of one squared step."""
+
+FADED = 40.0
+"""Frequencies whose log spectrum falls by more count for nothing."""
 
 FEW = 4
 """Up to this number of components (memories) the distribution function is solved, which is faster than the grid."""
@@ -352,7 +377,7 @@ def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Ar
 def _ends(lowest: Array, highest: Array, weight: Array) -> tuple[Array, Array]:
     """The ends of the grid of each mixture, (m,) each."""
     counts = weight > COUNTS * weight.max()
-    return lowest[:, counts].min(axis=1), highest[:, counts].max(axis=1)
+    return np.where(counts, lowest, np.inf).min(axis=1), np.where(counts, highest, -np.inf).max(axis=1)
 
 
 def _smoothed(place: Array, deviation: Array, weight: Array) -> Array:
@@ -362,21 +387,24 @@ def _smoothed(place: Array, deviation: Array, weight: Array) -> Array:
     narrowest = np.maximum(deviation.min(axis=1), np.maximum(NARROW * widest, 1e-12))
     ratio = np.linspace(0.0, 1.0, WIDTHS)
     classes = (narrowest[:, None] * (widest / narrowest)[:, None] ** ratio) ** 2
-    above = np.clip([np.searchsorted(c, v) for c, v in zip(classes, variance, strict=True)], 1, WIDTHS - 1)
-    above += np.arange(0, classes.size, WIDTHS)[:, None]
+    apart = np.maximum(np.log(widest / narrowest), LEAST)[:, None]
+    level = np.log(np.maximum(deviation, narrowest[:, None]) / narrowest[:, None]) * (WIDTHS - 1) / apart
+    above = np.minimum(level.astype(int) + 1, WIDTHS - 1) + np.arange(0, classes.size, WIDTHS)[:, None]
     lower, width = classes.ravel()[above - 1], np.maximum(np.diff(classes.ravel(), prepend=0.0), LEAST)[above]
     upper = ((variance - lower) / width).clip(0.0, 1.0)
     left = place.astype(int)
     right = place - left
     cell = above * STEPS + left
-    mass = np.zeros(classes.size * STEPS)
-    for row, part in ((-STEPS, 1 - upper), (0, upper)):
-        for step, share in ((0, 1 - right), (1, right)):
-            mass += np.bincount((cell + (row + step)).ravel(), (weight * part * share).ravel(), len(mass))
-    rows = mass.reshape(-1, STEPS)
+    wide, narrow = weight * upper, weight * (1 - upper)
+    shares = np.stack([narrow * (1 - right), narrow * right, wide * (1 - right), wide * right])
+    cells = cell + np.array([-STEPS, 1 - STEPS, 0, 1])[:, None, None]
+    rows = np.bincount(cells.ravel(), shares.ravel(), classes.size * STEPS).reshape(-1, STEPS)
     held = np.flatnonzero(rows.sum(axis=1) > EMPTY)
     spectrum = np.fft.rfft(rows[held], 2 * STEPS, axis=1)  # twice the steps, so that no mass wraps around
-    spectrum *= np.exp(classes.ravel()[held, None] * DAMPING)
+    for line, width in zip(spectrum, classes.ravel()[held], strict=True):
+        whole = np.searchsorted(DAMPING, FADED / width)
+        line[:whole] *= np.exp(-width * DAMPING[:whole])
+        line[whole:] = 0.0
     first = np.searchsorted(held, np.arange(len(place) + 1) * WIDTHS)
     blurred = np.array([spectrum[a:b].sum(axis=0) for a, b in pairwise(first)])
     return np.maximum(np.fft.irfft(blurred, 2 * STEPS, axis=1)[:, :STEPS], 0.0)

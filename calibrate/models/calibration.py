@@ -23,7 +23,7 @@ from calibrate.inference.parameters import (
     quantity,
     widened,
 )
-from calibrate.inference.weights import SPREAD, Predictive, Weights, normal_nodes, predictive, quantiles
+from calibrate.inference.weights import SPREAD, Predictive, Weights, expected, normal_nodes, predictive, quantiles
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import Points
@@ -231,8 +231,7 @@ class Calibration:
 
     def expected(self, loads: Array, what: Observable = "throughput") -> Array:
         """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
-        known = self.measurements(loads, what)
-        return np.asarray(np.exp(known.weight @ known.mean))
+        return np.asarray(np.exp(expected(*self._known(what), loads)))
 
     def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, IntArray]:
         """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.

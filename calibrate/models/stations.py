@@ -1,6 +1,6 @@
 """The stations behind a closed curve as a device model: c servers of mean service S, and a delay Z.
 
-A row of the table is a possible device: c, S, Z, whether each server has a queue of its own, and the squared
+A row of the table is a possible device: c, S, Z / S, whether each server has a queue of its own, and the squared
 coefficient of variation of service. Their posterior is that of :mod:`calibrate.models.structure`. What-if questions
 change them. ``servers_and_think`` gives c, S and Z as parameters with intervals, and the measurement that would
 separate them.
@@ -17,16 +17,24 @@ from calibrate.inference.parameters import Array, Estimate, MisfitProcess, Param
 from calibrate.inference.weights import Weights
 from calibrate.models.closed import ClosedModel
 from calibrate.models.curves import TIMES, CurveModel
-from calibrate.models.structure import BEYOND, KINDS, StructurePosterior, busy_servers, laws, structure_posterior
+from calibrate.models.structure import (
+    BEYOND,
+    KINDS,
+    LEAST_RATIO,
+    StructurePosterior,
+    busy_servers,
+    laws,
+    structure_posterior,
+)
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
 
-LEAST_DELAY = 1e-12
-"""Represents a delay of zero, so that it has a logarithm."""
+SERVICE = 1
+"""The column of S, by which alone the curve of a row scales."""
 
 
 class ServersAndDelay(ClosedModel):
-    """``c, S, Z, own queues, scv`` a row; ``servers`` is their number where it is known."""
+    """``c, S, Z / S, own queues, scv`` a row; ``servers`` is their number where it is known."""
 
     name = "servers and delay"
     assumption = "c equal servers with one queue or a queue each, and a delay without queueing"
@@ -40,19 +48,19 @@ class ServersAndDelay(ClosedModel):
 
     def weights(self, points: Points, peak: float | None = None) -> Weights:
         found = structure_posterior(few_points(points), self.servers)
-        delay = np.maximum(found.ratio * found.service_s, LEAST_DELAY)
-        values = np.column_stack([found.servers, found.service_s, delay, found.own_queues, found.scv])
+        ratio = np.maximum(found.ratio, LEAST_RATIO)
+        values = np.column_stack([found.servers, found.service_s, ratio, found.own_queues, found.scv])
         along = np.zeros((len(values), values.shape[1], 1))
-        along[:, 1:3, 0] = found.width[:, None]
-        return Weights.of(values, found.error, found.log_mass, along)
+        along[:, SERVICE, 0] = found.width
+        return Weights.of(values, found.error, found.log_mass, along, SERVICE)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         own = {"R1": ("s", self.lone(values)), "Xmax": ("1/s", self.peak(values)), "N*": ("", self.knee_load(values))}
-        return {**own, "c": ("", values[:, 0]), "S": ("s", values[:, 1]), "Z": ("s", values[:, 2])}
+        return {**own, "c": ("", values[:, 0]), "S": ("s", values[:, 1]), "Z": ("s", values[:, 1] * values[:, 2])}
 
     def throughput(self, values: Array, loads: Array) -> Array:
         found = np.empty((len(values), len(loads)))
-        crossing = values[:, 0] * (1 + values[:, 2] / values[:, 1])
+        crossing = values[:, 0] * (1 + values[:, 2])
         for kind in KINDS:
             rows = np.flatnonzero((values[:, 3] > 0.5) == (kind == "random"))
             if len(rows):
@@ -65,7 +73,7 @@ class ServersAndDelay(ClosedModel):
         return np.asarray(values[:, 0] / values[:, 1])
 
     def lone(self, values: Array) -> Array:
-        return np.asarray(values[:, 1] + values[:, 2])
+        return np.asarray(values[:, 1] * (1 + values[:, 2]))
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ WAITS = 2.5
 NOT_BELOW = 0.7
 """The crossing is at least this times the greatest throughput over the greatest throughput per request (noise)."""
 LEAST_RATIO = 1e-9
-"""A delay of at most this times the service counts as zero."""
+"""Z / S of a delay of zero, so that it has a logarithm."""
 _CROSSINGS, _ERRORS, _KNOTS = 120, 7, 14
 _STEPS = (np.arange(_CROSSINGS) + 0.5) / _CROSSINGS
 _NEGLIGIBLE = 15.0
@@ -218,7 +218,7 @@ def _cells(
         crossing,
         scv,
     )
-    return np.stack([np.broadcast_to(row, mass.shape)[counts] for row in rows])
+    return np.stack([np.broadcast_to(row, mass.shape).T[counts.T] for row in rows])  # errors of a structure together
 
 
 def _variance(points: Points, queues: Queues, crossing: Array, log_busy: Array, scv: Array) -> Array:

@@ -27,7 +27,8 @@ from calibrate.inference.parameters import Array, Estimate
 from calibrate.inference.weights import middle
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import ClosedModel
-from calibrate.models.stations import LEAST_DELAY, UNLIKELY, Copies, ServersAndDelay
+from calibrate.models.stations import UNLIKELY, Copies, ServersAndDelay
+from calibrate.models.structure import LEAST_RATIO
 from measure.errors import DataError
 from measure.units import counted, format_duration, format_percent, format_rate
 from qsim.errors import InvalidParameterError
@@ -152,13 +153,14 @@ def _stations(fit: Fit, change: WhatIf) -> tuple[Fit, list[str], list[str]]:
         assumptions.append("each worker is as fast as now, and nothing that they share is in the way")
     if change.service is not None:
         values[:, 1] *= change.service
+        values[:, 2] /= change.service
         words.append(f"service times x {change.service:g}")
         assumptions.append("the delay before the service stays as it is")
     if change.latency_s is not None:
-        longer = values[:, 2] + change.latency_s
+        longer = values[:, 2] + change.latency_s / values[:, 1]
         if float(base.table.weight @ (longer < 0)) > 0.5:
             raise DataError(f"what-if: {format_duration(-change.latency_s)} less is more than the whole delay")
-        values[:, 2] = np.maximum(longer, LEAST_DELAY)
+        values[:, 2] = np.maximum(longer, LEAST_RATIO)
         words.append(f"latency {'+' if change.latency_s >= 0 else '-'}{format_duration(abs(change.latency_s))}")
         assumptions.append("the delay is the same for every request, and keeps no server busy")
     if missed > UNLIKELY:

@@ -127,13 +127,15 @@ def own_queues_throughputs(
     populations: IntArray, think_times: FloatArray, service_time: float, servers: IntArray
 ) -> FloatArray:
     """The same for servers with a queue each, picked at random."""
-    Z, S, present = think_times, service_time, np.zeros(len(think_times))
-    found = dict.fromkeys(populations.tolist(), np.empty(0))
+    S, c, slots = service_time, servers.astype(float), servers * (1 + think_times / service_time)
+    present, found = np.zeros(len(think_times)), dict.fromkeys(populations.tolist(), np.empty(0))
     for n in range(1, int(populations.max()) + 1):
-        response = S + S * (present / servers)
-        present = n * (response / (Z + response))
+        busy = present + c  # R = S (present + c) / c
+        present += slots  # Z + R = S (present + slots) / c
         if n in found:
-            found[n] = np.minimum(n / (Z + response), servers / S)
+            found[n] = np.minimum(n * (c / S) / present, c / S)
+        np.divide(busy, present, out=present)
+        present *= n  # N R / (Z + R)
     return np.column_stack([found[n] for n in populations.tolist()])
 
 

@@ -16,7 +16,7 @@ LOADS = np.array([1.0, 2, 5, 8, 20, 64])
 @pytest.mark.parametrize("servers", [2, 4, 32])
 def test_with_exponential_service_it_is_the_exact_queue(servers: int, queues: str) -> None:
     service, delay = 3e-3, 2e-3
-    values = np.array([[servers, service, delay, float(queues == "random"), 1.0]])
+    values = np.array([[servers, service, delay / service, float(queues == "random"), 1.0]])
     stations = [Delay(delay), Station(Exponential(service), servers=servers, queues=queues)]
     exact = [solve(Closed(int(n), stations)).throughput for n in LOADS]
     assert ServersAndDelay().throughput(values, LOADS)[0] == pytest.approx(exact, rel=1e-6)
@@ -29,7 +29,7 @@ def test_with_exponential_service_it_is_the_exact_queue(servers: int, queues: st
 def test_copies_share_the_load(base: PNorm, factor: float) -> None:
     values = np.array([[12.0, 3000.0, 2.6, 1.4]])
     if isinstance(base, ServersAndDelay):
-        values = np.array([[4.0, 3e-3, 1e-3, 0.0, 0.5]])
+        values = np.array([[4.0, 3e-3, 1 / 3, 0.0, 0.5]])
     copies = Copies(base, factor)
     loads = np.array([4.0, 10.0, 64.0])
     expected = factor * base.throughput(values, loads / factor)
