@@ -14,7 +14,8 @@ from calibrate.course.planning import CoursePlan
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.report import surface as surface_views
 from calibrate.report.compared import Evidence, compared_section, evidence_of
-from calibrate.report.measured import MeasuredData, fits_of, measured, section_of, shown, views_of
+from calibrate.report.measured import MeasuredData, fits_of, measured, section_of, views_of
+from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
 from calibrate.surface import compare_surface, surface_points
 from calibrate.tails.percentiles import fitted_tails

@@ -7,8 +7,7 @@ import numpy as np
 from calibrate.application.answer import answer_parts
 from calibrate.application.system import System
 from calibrate.report.lines import Line, figure_of
-from calibrate.report.measured.points import end_of
-from calibrate.report.measured.tables import shown
+from calibrate.report.table_text import end_of, shown
 from calibrate.report.view import Section, View, parameter_table
 
 BANDS = "Shades are {level:g} % bands: what the calibrated stations leave open."

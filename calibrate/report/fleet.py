@@ -9,7 +9,7 @@ import numpy as np
 from calibrate.fleet.drives import fleet_answer
 from calibrate.fleet.odd import LIKE
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
-from calibrate.report.measured.tables import shown
+from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
 from measure.sweep import Provenance
 from qsim.text_table import LABEL

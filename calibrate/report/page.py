@@ -97,6 +97,7 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # these templates have no constants to fold
     )
     shown = None if front is None else {**front.to_dict(), "view": front.view and _view(front.view, "front")}
     return environment.get_template(template).render(

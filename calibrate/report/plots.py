@@ -13,7 +13,7 @@ from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.application import system_lines
 from calibrate.report.compared.curves import latency_against_throughput
-from calibrate.report.compared.simulated import tail_figure as drawn_tails
+from calibrate.report.compared.tails import tail_figure as drawn_tails
 from calibrate.report.drawing import BLUE, GREY, Drawing, depth_ticks, empty_figure, latency_axis, marker, solid
 from calibrate.report.lines import Line, figure_of, lines_of, rate_line
 from calibrate.report.surface import views_of

@@ -13,7 +13,7 @@ from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.drawing import Drawing, depth_ticks, spans_decade
 from calibrate.report.lines import figure_of, lines_of
-from calibrate.report.measured.tables import shown
+from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View, parameter_table
 from measure.units import CACHE_LINE_BYTES
 

@@ -22,8 +22,6 @@ from importlib import import_module
 from operator import or_
 from pathlib import Path
 
-import psutil
-
 _SUFFIX = ".tmp"
 
 
@@ -120,6 +118,8 @@ def sync_directory(path: Path) -> None:
 def remove_leftovers(folder: Path, name: str = "*") -> None:
     """Remove temporary files of killed writers of ``name`` (``*``: of any file); those of running writers stay."""
     for path in folder.glob(f".{name if name == '*' else glob.escape(name)}.*{_SUFFIX}"):
+        import psutil  # seldom needed, and it takes a hundredth of a second
+
         pid = path.name.removesuffix(_SUFFIX).rpartition(".")[2]
         if re.fullmatch(r"[0-9]{1,9}", pid) and not psutil.pid_exists(int(pid)):
             path.unlink(missing_ok=True)

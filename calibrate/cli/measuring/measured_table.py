@@ -48,7 +48,8 @@ def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
 def points_table(sweep: Sweep) -> str:
     """All points in one table, with their workload where there are several; intervals where points were repeated."""
     from calibrate.report.measured.points import measured
-    from calibrate.report.measured.tables import shown, with_ends
+    from calibrate.report.measured.tables import with_ends
+    from calibrate.report.table_text import shown
 
     found, load = measured(sweep), sweep.load_type
     several = len(found.series) > 1

@@ -12,8 +12,8 @@ from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves
 from calibrate.report.compared.evidence import Evidence, key_figures
-from calibrate.report.compared.simulated import add_simulated, queue_view, tail_view
-from calibrate.report.measured.tables import shown
+from calibrate.report.compared.simulated import add_simulated, queue_view
+from calibrate.report.table_text import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
 from measure.findings import SEVERITIES
 from measure.sweep import Provenance
@@ -56,6 +56,8 @@ def views_of(evidence: Evidence) -> ComparedCurve:
         add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
         main.append(queue_view(evidence.queue))
     if evidence.tails is not None:
+        from calibrate.report.compared.tails import tail_view  # which simulates
+
         main.append(tail_view(evidence.tails))
     checks = [_little(comparison)] if comparison.points.load_type.is_closed else []
     left_out = tuple(f"{what}: {why}" for what, why in evidence.left_out.items())

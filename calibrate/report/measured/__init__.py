@@ -7,7 +7,6 @@ its views; ``section_of`` a section that :func:`calibrate.report.page.write_sect
 from __future__ import annotations
 
 from calibrate.report.measured.points import MeasuredData, measured, published
-from calibrate.report.measured.tables import shown
 from calibrate.report.measured.views import fits_of, section_of, views_of
 
-__all__ = ["MeasuredData", "fits_of", "measured", "published", "section_of", "shown", "views_of"]
+__all__ = ["MeasuredData", "fits_of", "measured", "published", "section_of", "views_of"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from calibrate.report.table_text import end_of
 from measure.auditing.all_checks import audit
 from measure.datasets import about, load_dataset
 from measure.findings import SEVERITIES, Finding
@@ -25,7 +26,6 @@ _AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
 _MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
 _STRIDE = re.compile(r"\bstride (\d+ (?:[KMG]i)?B)")
-UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 
 
 @dataclass(frozen=True)
@@ -152,11 +152,6 @@ def _mean(group: pd.DataFrame) -> dict[str, object]:
     mean["latency_s"] = float((rate * latency).mean() / rate.mean())
     mean |= {"latency_low_s": limits["latency_low"], "latency_high_s": limits["latency_high"]}
     return mean
-
-
-def end_of(column: str, end: str) -> str:
-    """The column with an end of an interval: ``latency_s``, ``low`` gives ``latency_low_s``; ``knee`` ``knee_low``."""
-    return UNIT.sub(rf"_{end}_\1", column) if UNIT.search(column) else f"{column}_{end}"
 
 
 def _named(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,88 +1,14 @@
-"""Tables as people read them; and which columns, loads and axes the views of a measurement share."""
+"""Which columns, loads and axes the views of a measurement share."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.measured.points import PERCENTILES, UNIT, MeasuredData, end_of
+from calibrate.report.measured.points import PERCENTILES, MeasuredData
+from calibrate.report.table_text import end_of, shown
 from calibrate.report.view import FormattedTable
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
-
-NAMES: Mapping[str, str] = {
-    "series": "workload",
-    "size_bytes": "size",
-    "read_fraction": "reads",
-    "throughput_per_s": "throughput",
-    "bandwidth_bytes_per_s": "bandwidth",
-    "latency_s": "mean latency",
-    "latency_sd_s": "deviation",
-    "latency_p50_s": "p50",
-    "latency_p95_s": "p95",
-    "latency_p99_s": "p99",
-    "latency_p999_s": "p99.9",
-    "repeats": "repeats",
-}
-_FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
-    ("_bytes_per_s", format_bandwidth),
-    ("_per_s", format_rate),
-    ("_s", format_duration),
-    ("_bytes", partial(format_bytes, digits=3)),
-    ("_fraction", lambda v: f"{100 * v:g} %"),
-    ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
-    ("_pct", lambda v: f"{v:.3g} %"),
-)
-
-
-def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
-    """``table`` as text. Columns that are empty are left out, ``x_low`` and ``x_high`` go into the cell of ``x``.
-
-    ``names`` are headings besides those of NAMES; a column without either keeps its own name in words, without unit.
-    """
-    ends = {end_of(c, e) for c in map(str, table.columns) for e in ("low", "high")}
-    columns = [c for c in map(str, table.columns) if c not in ends and (table[c].notna() & (table[c] != "")).any()]
-    headings = {**NAMES, **(names or {})}
-    rows = [tuple(_cell(row, c) for c in columns) for row in table.to_dict("records")]
-    words = tuple(not pd.api.types.is_numeric_dtype(table[c]) for c in columns)
-    return FormattedTable(
-        tuple(headings.get(c, UNIT.sub("", c).replace("_", " ")) for c in columns), tuple(rows), words
-    )
-
-
-def quantity_text(column: str, value: float) -> str:
-    """A value with the unit in its column's name."""
-    if pd.isna(value):
-        return ""
-    return next((f(value) for ending, f in _FORMATS if column.endswith(ending)), _number(value))
-
-
-def _number(value: float) -> str:
-    """A number without a unit: whole and large ones in full, others to three digits."""
-    if math.isinf(value):
-        return "..."
-    return f"{value:.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
-
-
-def _cell(row: Mapping[Any, Any], column: str) -> str:
-    value = row[column]
-    if isinstance(value, str) or value is None:
-        return value or ""
-    text = quantity_text(column, float(value))
-    low, high = (row.get(end_of(column, e)) for e in ("low", "high"))
-    if low is None or high is None or pd.isna(low) or pd.isna(high) or not text or not value:
-        return text
-    below, above = float(value) - float(low), float(high) - float(value)
-    if above > 0 and 0.8 < below / above < 1.25:
-        percent = 100 * (below + above) / 2 / float(value)
-        return f"{text} ± {percent:.2g} %" if percent < 99.5 else f"{text} ± {percent:.0f} %"
-    return f"{text} ({quantity_text(column, low)} to {quantity_text(column, high)})"
-
 
 MOST_LOADS = 3
 MOST_LINES = 8

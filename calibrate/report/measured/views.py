@@ -29,7 +29,7 @@ from calibrate.report.drawing import (
     size_scale,
     spans_decade,
 )
-from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
+from calibrate.report.measured.points import PERCENTILES, MeasuredData
 from calibrate.report.measured.tables import (
     axis_of,
     columns_of,
@@ -40,6 +40,7 @@ from calibrate.report.measured.tables import (
     with_loads,
     word_of,
 )
+from calibrate.report.table_text import end_of
 from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.report.compared.simulated import tail_view
+from calibrate.report.compared.tails import tail_view
 from calibrate.service import of_samples
 from calibrate.tails.percentiles import _repeat_noise, _sampling, predict_tails
 from calibrate.tails.results import QUANTILES, Structure, TailPoint, Tails

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from calibrate.report.drawing import load_scale
-from calibrate.report.measured import MeasuredData, fits_of, measured, published, shown, views_of
+from calibrate.report.measured import MeasuredData, fits_of, measured, published, views_of
+from calibrate.report.table_text import shown
 from calibrate.report.view import View
 from measure import Sweep
 
