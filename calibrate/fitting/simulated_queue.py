@@ -8,12 +8,11 @@ once. The structures of :mod:`calibrate.tails` have several stations and run on 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.fitting.station import law_of
 from calibrate.inference.parameters import Array
 from calibrate.models.calibration import Calibration
@@ -39,19 +38,20 @@ class SimulatedQueue:
     law: str
 
 
-def simulated_queue(fit: Calibration, loads: Sequence[float] | Array, seed: int = 0) -> SimulatedQueue:
-    """The simulated queue of ``fit`` at the whole numbers from 1 on among ``loads``; there may be none.
+def simulated_queue(fit: Calibration, curve: Prediction, seed: int = 0) -> SimulatedQueue:
+    """The simulated queue of ``fit`` at the whole loads from 1 on of its predicted ``curve``; there may be none.
 
     They may lie beyond the loads that its station covers, to compare with measurements there.
 
     >>> from calibrate import from_datasheet
-    >>> found = simulated_queue(from_datasheet(idle_latency=80e-6, peak_iops=600e3), [1, 16, 16.5])
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> found = simulated_queue(drive, drive.predict([1, 16, 16.5]))
     >>> found.load.tolist(), bool(found.throughput_per_s[1, 1] < found.throughput_per_s[0, 1])
     ([1.0, 16.0], True)
     """
-    load = np.array([float(n) for n in loads if n == int(n) and n >= 1])
+    whole = (curve.load == np.floor(curve.load)) & (curve.load >= 1)
+    load, predicted = curve.load[whole], curve.throughput_per_s[whole]
     law, origin = law_of(fit, 1.0)
-    predicted = predict(fit, load).throughput_per_s if len(load) else load
     rng = np.random.default_rng(seed)
     shape = np.array([law.sample(rng, CUSTOMERS) for _ in load]).reshape(len(load), CUSTOMERS)
     mean, half = shape.mean(axis=1), Z95 * shape.std(axis=1) / math.sqrt(CUSTOMERS)

@@ -199,7 +199,7 @@ def predictive(
     for size, gain, covariance in zip(sizes, *carried(process, used, noise, sizes, loads), strict=True):
         rows = np.flatnonzero(table.misfit == size)
         expected[rows] += missed[rows] @ gain.T
-        along = slopes[rows, k:] - gain @ slopes[rows, :k]
+        along = slopes[rows, k:] - np.tensordot(slopes[rows, :k], gain, (1, 1)).swapaxes(1, 2)
         directions[rows] = along
         variance[rows] = np.maximum(covariance.diagonal(), 0.0) + (along**2).sum(axis=2)
         left += table.weight[rows].sum() * covariance
@@ -306,11 +306,8 @@ COUNTS = 1e-5
 TOGETHER = 4
 """Number of mixtures computed at a time: more would not stay in the processor's cache."""
 
-DAMPING = 0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
-"""Fall of the log spectrum at each frequency by a variance of one squared step."""
-
-FADED = 40.0
-"""Frequencies whose log spectrum falls by more count for nothing."""
+DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
+"""Change of the log spectrum at each frequency by a variance of one squared step."""
 
 FEW = 4
 """Up to this number of components (memories) the distribution function is solved, which is faster than the grid."""
@@ -387,24 +384,21 @@ def _smoothed(place: Array, deviation: Array, weight: Array) -> Array:
     narrowest = np.maximum(deviation.min(axis=1), np.maximum(NARROW * widest, 1e-12))
     ratio = np.linspace(0.0, 1.0, WIDTHS)
     classes = (narrowest[:, None] * (widest / narrowest)[:, None] ** ratio) ** 2
-    apart = np.maximum(np.log(widest / narrowest), LEAST)[:, None]
-    level = np.log(np.maximum(deviation, narrowest[:, None]) / narrowest[:, None]) * (WIDTHS - 1) / apart
-    above = np.minimum(level.astype(int) + 1, WIDTHS - 1) + np.arange(0, classes.size, WIDTHS)[:, None]
+    above = np.clip([np.searchsorted(c, v) for c, v in zip(classes, variance, strict=True)], 1, WIDTHS - 1)
+    above += np.arange(0, classes.size, WIDTHS)[:, None]
     lower, width = classes.ravel()[above - 1], np.maximum(np.diff(classes.ravel(), prepend=0.0), LEAST)[above]
     upper = ((variance - lower) / width).clip(0.0, 1.0)
     left = place.astype(int)
     right = place - left
     cell = above * STEPS + left
-    wide, narrow = weight * upper, weight * (1 - upper)
-    shares = np.stack([narrow * (1 - right), narrow * right, wide * (1 - right), wide * right])
-    cells = cell + np.array([-STEPS, 1 - STEPS, 0, 1])[:, None, None]
-    rows = np.bincount(cells.ravel(), shares.ravel(), classes.size * STEPS).reshape(-1, STEPS)
+    mass = np.zeros(classes.size * STEPS)
+    for row, part in ((-STEPS, 1 - upper), (0, upper)):
+        for step, share in ((0, 1 - right), (1, right)):
+            mass += np.bincount((cell + (row + step)).ravel(), (weight * part * share).ravel(), len(mass))
+    rows = mass.reshape(-1, STEPS)
     held = np.flatnonzero(rows.sum(axis=1) > EMPTY)
     spectrum = np.fft.rfft(rows[held], 2 * STEPS, axis=1)  # twice the steps, so that no mass wraps around
-    for line, width in zip(spectrum, classes.ravel()[held], strict=True):
-        whole = np.searchsorted(DAMPING, FADED / width)
-        line[:whole] *= np.exp(-width * DAMPING[:whole])
-        line[whole:] = 0.0
+    spectrum *= np.exp(classes.ravel()[held, None] * DAMPING)
     first = np.searchsorted(held, np.arange(len(place) + 1) * WIDTHS)
     blurred = np.array([spectrum[a:b].sum(axis=0) for a, b in pairwise(first)])
     return np.maximum(np.fft.irfft(blurred, 2 * STEPS, axis=1)[:, :STEPS], 0.0)

@@ -161,7 +161,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         else f"any number of servers from {low} to {high} explains these points; {pins(points, found, likely)}"
     )
     tails = (0.5 * (1 - level), 0.5 * (1 + level))
-    times = [found.times(found.servers == c, tails) for c in likely]
+    times = [found.times(np.flatnonzero(found.servers == c), tails) for c in likely]
     s_ends, z_ends = (np.array([one[i] for one in times]).T for i in (0, 1))
     z_low, z_high = float(z_ends[0].min()), float(z_ends[1].max())
     ends = {
@@ -170,7 +170,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         "Z": (reaching(z_low, z_high, 0.0, level), z_high),
     }
     best = found.best_servers()
-    service, delay = (float(v[0]) for v in found.times(found.servers == best, (0.5,)))
+    service, delay = (float(v[0]) for v in found.times(np.flatnonzero(found.servers == best), (0.5,)))
     middle = {"c": float(best), "S": service, "Z": delay}
     notes = {"c": why, **dict.fromkeys("SZ", "" if known else "depends on c, which these points do not determine")}
     return {n: Estimate(middle[n] if known else None, *ends[n], known, unit, notes[n]) for n, unit in UNITS.items()}

@@ -119,11 +119,11 @@ class StructurePosterior:
         order = np.argsort(self.error)
         return float(self.error[order][np.searchsorted(np.cumsum(self.mass[order]), 0.5)])
 
-    def times(self, where: Mask, shares: Sequence[float]) -> tuple[Array, Array]:
-        """Quantiles (k,) at ``shares`` (k,) of S and of Z, in seconds, over the cells ``where`` (n,)."""
-        weight = np.exp(self.log_mass[where] - self.log_mass[where].max())
-        service, width = np.log(self.service_s[where]), self.width[where]
-        delay = service + np.log(np.maximum(self.ratio[where], LEAST_RATIO))
+    def times(self, rows: IntArray, shares: Sequence[float]) -> tuple[Array, Array]:
+        """Quantiles (k,) at ``shares`` (k,) of S and of Z, in seconds, over the cells ``rows`` (n,)."""
+        weight = np.exp(self.log_mass[rows] - self.log_mass[rows].max())
+        service, width = np.log(self.service_s[rows]), self.width[rows]
+        delay = service + np.log(np.maximum(self.ratio[rows], LEAST_RATIO))
         s, z = np.exp(quantiles(np.stack([service, delay], axis=1), np.stack([width, width], axis=1), weight, shares)).T
         return s, z
 
@@ -218,7 +218,8 @@ def _cells(
         crossing,
         scv,
     )
-    return np.stack([np.broadcast_to(row, mass.shape).T[counts.T] for row in rows])  # errors of a structure together
+    r, e = np.nonzero(counts.T)  # the errors of a structure together
+    return np.stack([np.broadcast_to(row, mass.shape)[e, r] for row in rows])
 
 
 def _variance(points: Points, queues: Queues, crossing: Array, log_busy: Array, scv: Array) -> Array:

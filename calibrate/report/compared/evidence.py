@@ -55,7 +55,7 @@ def evidence_of(
 
 def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
     """The simulated queue, with the percentiles of the sweep's histograms."""
-    found, shares = simulated_queue(comparison.fit, comparison.points.load), len(SHARES)
+    found, shares = simulated_queue(comparison.fit, comparison.predicted), len(SHARES)
     kept: dict[float, list[list[float]]] = {}
     for (series, load, _), one in histograms(sweep).items() if sweep is not None and sweep.latencies else ():
         if series == comparison.series:

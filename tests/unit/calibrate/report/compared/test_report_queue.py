@@ -36,7 +36,7 @@ def test_the_simulated_throughput_lies_on_the_curve(found: QueueAtWork) -> None:
 
 def test_drawn_renewals_are_what_the_engine_simulates(sweep: Sweep) -> None:
     fitted = fit(sweep)
-    drawn = simulated_queue(fitted, [1, 16])
+    drawn = simulated_queue(fitted, fitted.predict([1, 16]))
     for column, n in enumerate((1, 16)):
         engine = simulate(fitted.queue(n), customers=200_000, seed=1)
         low, high = engine.interval("throughput")
