@@ -39,7 +39,7 @@ COMMANDS = {
     "fit --dataset 004-ssd-depth": 1.5,
     "fit --dataset 003-ssd-read": 1.5,
     "predict --dataset 003-ssd-read": 1.5,
-    "compare --dataset 003-ssd-read --report": 3.0,
+    "compare --dataset 003-ssd-read --report": 2.9,
     "compare --dataset 001-memory --report": 5.0,
 }
 """Each with the most that is wanted."""
@@ -118,10 +118,10 @@ def main(runs: int) -> None:
         f, p, k, e = np.median(rows, axis=0)
         print(f"{count:>6}  {f:8.1f}  {p:8.1f}  {k:8.1f}  {e:10.1f}")
     print(f"a process that imports calibrate and fits once: {np.median(cold):.0f} ms")
-    commands((runs + 2) // 3)
+    commands(runs)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("runs", nargs="?", type=int, default=9, help="of each fit; commands run a third as often")
+    parser.add_argument("runs", nargs="?", type=int, default=9, help="of each fit and command")
     main(parser.parse_args().runs)

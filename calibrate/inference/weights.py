@@ -65,11 +65,10 @@ class Weights:
         """A table from logarithms of weights (n,) up to a constant; negligible rows are dropped."""
         weight = np.exp(log_weight - log_weight.max())
         evidence = float(log_weight.max() + np.log(weight.sum()))
-        least = NEGLIGIBLE * weight.sum()
-        some = np.flatnonzero(weight > least / len(weight))  # those below are together less than the least
-        order = some[np.argsort(weight[some], kind="stable")]
-        light = weight.sum() - weight[some].sum()
-        counts = np.sort(order[light + np.cumsum(weight[order]) > least])
+        ascending = np.sort(weight)
+        dropped = int(np.searchsorted(np.cumsum(ascending), NEGLIGIBLE * weight.sum(), side="right"))
+        counts, least = weight >= ascending[dropped], np.flatnonzero(weight == ascending[dropped])
+        counts[least[: dropped - np.count_nonzero(weight < ascending[dropped])]] = False
         share = weight[counts] / weight[counts].sum()
         return cls(values[counts], misfit[counts], share, directions[counts], evidence, scale)
 
@@ -84,6 +83,8 @@ class Weights:
 
     def thinned(self) -> Weights:
         """The table thinned to about ``ROWS`` rows, where it has more."""
+        if len(self) <= ROWS:
+            return self
         share = thinned(self.weight, np.lexsort((self.values[:, 0], self.misfit)))
         return replace(self, weight=share).at(share > 0)
 
