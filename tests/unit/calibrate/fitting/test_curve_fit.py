@@ -237,6 +237,7 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: table(d, misfit=[float("nan")] * len(d["table"]["misfit"])), "finite"),
         (lambda d: table(d, weight=[0.0] * len(d["table"]["weight"])), "weight must not be negative"),
         (lambda d: table(d, scale=9), "invalid scale 9"),
+        (lambda d: table(d, scale=None), "earlier versions"),
         (lambda d: d | {"table": 5}, "table must be an object, not 5"),
         (lambda d: d | {"table": {"values": d["table"]["values"]}}, "table lacks misfit, weight, directions"),
         (lambda d: d | {"level": 7}, "level must be between 0 and 1, not 7"),
