@@ -11,6 +11,7 @@ import pytest
 from places import KNOWN_ANSWERS
 
 from qsim import Deterministic, Distribution, Erlang, Exponential, Gamma, HyperExponential, Metrics
+from qsim.analytic.bounds import Bounds
 
 CASES = json.loads(KNOWN_ANSWERS.read_text())
 PHASE_TYPE = re.compile(r"(E\d|H2|M)/(E\d|H2)/\d")
@@ -46,6 +47,13 @@ def check(case: Mapping[str, Any], metrics: Metrics) -> None:
                 assert metrics.p(int(n)) == within(case, probability)
         else:
             assert value(metrics, name) == within(case, expected), name
+
+
+def check_bounds(case: Mapping[str, Any], bounds: Bounds) -> None:
+    names = {"X": "throughput", "R": "response_time", "lower": "low", "upper": "high"}
+    for name, expected in case["expected"].items():
+        found = getattr(bounds, "_".join(names[part] for part in name.split("_")))
+        assert float(found[0]) == within(case, expected), name
 
 
 def with_scv(mean: float, scv: float) -> Distribution:
