@@ -42,7 +42,7 @@ def loads_of(served: Served) -> list[float]:
 
 def draw_guess(page: Page) -> float:
     """Press into the plot, move, and let go; the knee that was drawn."""
-    plot = page.all("#run-throughput .js-plotly-plot")[0]
+    plot = until(lambda: page.all("#run-throughput .js-plotly-plot"), "a plot")[0]
     ActionChains(page.browser).move_to_element(plot).click_and_hold().move_by_offset(60, 0).release().perform()
     until(lambda: page.the("run-knee").get_attribute("value"), "a knee")
     return float(str(page.the("run-knee").get_attribute("value")))
@@ -57,7 +57,7 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
     teacher.the("run-open").click()
     for page in (teacher, student):
         page.wait_text("run-status", "Open for guesses")
-    run = served.folder / "runs" / "001"
+    run = served.folder / "runs" / served.news()["run"]
 
     drawn = draw_guess(teacher)
     teacher.the("run-name").send_keys(HOSTILE)
