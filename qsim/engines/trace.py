@@ -157,7 +157,12 @@ def followed_queue(model: Network) -> OpenQueue:
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:
-    times = np.array(_check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values))
+    if isinstance(values, np.ndarray) and values.dtype == float and values.ndim == 1:
+        times, wrong = values, np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        for i in wrong[:1]:
+            _check.non_negative(f"{name}[{i}]", float(values[i]))
+    else:
+        times = np.array(_check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values))
     if times.size == 0:
         raise InvalidParameterError(name, "must be a list of at least one time, not an empty one")
     return times
@@ -168,13 +173,15 @@ def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatAr
 
     Raises what :func:`qsim.trace` raises for a model that it does not follow.
     """
-    from qsim.engines.variates import ARRIVALS, SERVICE, Role, streams_of
+    from qsim.engines.variates import ARRIVALS, BLOCK, SERVICE, Role, streams_of
 
     followed_queue(model)
     customers = _check.count("customers", customers)
     streams, _ = streams_of(plan(model), _check.count("seed", seed, minimum=0))
+    blocks = range(0, customers, BLOCK)
     gaps, services = (
-        np.array([streams[Role(purpose)].next() for _ in range(customers)]) for purpose in (ARRIVALS, SERVICE)
+        np.concatenate([streams[Role(purpose)].block().copy() for _ in blocks])[:customers]
+        for purpose in (ARRIVALS, SERVICE)
     )
     return gaps, services
 
