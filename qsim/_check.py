@@ -88,7 +88,10 @@ def sequence(name: str, values: object) -> tuple[Any, ...]:
 
 def non_negatives(name: str, values: object) -> tuple[float, ...]:
     """A list of finite numbers, each zero or more."""
-    return tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(sequence(name, values)))
+    listed = sequence(name, values)
+    if all(type(v) is float and 0 <= v < math.inf for v in listed):  # most lists, and at once
+        return listed
+    return tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(listed))
 
 
 def counts(name: str, values: object, minimum: int = 1) -> list[int]:

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import polygamma, psi
-from scipy.stats import t
+from scipy.special import polygamma, psi, stdtrit
 
 from calibrate.inference.parameters import Array
 
@@ -78,7 +77,8 @@ class Noise:
         with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
             together = whole**2 / (runs**2 / freedom + self.shared**2 / self.shared_freedom)
         known = np.isfinite(whole)
-        return np.where(known, t.isf(tail, np.where(known, np.maximum(together, 1.0), 1.0)) * np.sqrt(whole), np.inf)
+        quantile = -stdtrit(np.where(known, np.maximum(together, 1.0), 1.0), tail)
+        return np.where(known, quantile * np.sqrt(whole), np.inf)
 
 
 def noise_of(old: Array, new: Array, ratio: Array, *, wary: bool, between: float = AT_REST) -> Noise:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from calibrate.inference.parameters import Array, Mask
 
@@ -68,7 +68,7 @@ def apart(values: Array, level: float) -> Mask:
 def _critical(drives: int, level: float) -> float:
     """The deviate that the furthest of ``drives`` normal values exceeds with probability ``level``."""
     freedom = drives - 2
-    quantile = t.isf(level / (2 * drives), freedom)
+    quantile = -stdtrit(freedom, level / (2 * drives))
     return float((drives - 1) * quantile / np.sqrt((freedom + quantile**2) * drives))
 
 
@@ -141,7 +141,7 @@ def _shared(logs: pd.DataFrame) -> pd.DataFrame:
 def _seen(healthy: Array, level: float) -> float:
     """The loss in percent of one further drive that would be found with probability ``POWER``."""
     drives = len(healthy) + 1
-    reach = t.isf(level / int(MOST_ODD * drives) / (2 * drives), drives - 2) + norm.ppf(POWER)
+    reach = ndtri(POWER) - stdtrit(drives - 2, level / int(MOST_ODD * drives) / (2 * drives))
     return float(-100 * np.expm1(-reach * healthy.std(ddof=1) * np.sqrt(1 + 1 / len(healthy))))
 
 

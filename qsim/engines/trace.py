@@ -157,12 +157,7 @@ def followed_queue(model: Network) -> OpenQueue:
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:
-    if isinstance(values, np.ndarray) and values.dtype == float and values.ndim == 1:
-        times, wrong = values, np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
-        for i in wrong[:1]:
-            _check.non_negative(f"{name}[{i}]", float(values[i]))
-    else:
-        times = np.array(_check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values))
+    times = np.array(_check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values))
     if times.size == 0:
         raise InvalidParameterError(name, "must be a list of at least one time, not an empty one")
     return times
