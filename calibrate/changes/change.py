@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri  # scipy.stats gives the same in many times the time
+from scipy.special import ndtri
 
 from calibrate.changes.noise import Noise, noise_of
 from calibrate.inference.parameters import Array, Mask

@@ -67,8 +67,9 @@ class Weights:
         evidence = float(log_weight.max() + np.log(weight.sum()))
         ascending = np.sort(weight)
         dropped = int(np.searchsorted(np.cumsum(ascending), NEGLIGIBLE * weight.sum(), side="right"))
-        counts, least = weight >= ascending[dropped], np.flatnonzero(weight == ascending[dropped])
-        counts[least[: dropped - np.count_nonzero(weight < ascending[dropped])]] = False
+        least = ascending[dropped]  # of those that stay
+        counts, alike = weight >= least, np.flatnonzero(weight == least)
+        counts[alike[: dropped - np.count_nonzero(weight < least)]] = False
         share = weight[counts] / weight[counts].sum()
         return cls(values[counts], misfit[counts], share, directions[counts], evidence, scale)
 
@@ -177,27 +178,41 @@ class Predictive:
         return _exp(quantiles(self.mean, self.deviation, self.weight, shares))
 
 
-def predictive(
-    table: Weights,
-    curve: Callable[[Array, Array], Array],
-    process: MisfitProcess,
-    used: Array,
-    noise: Array,
-    observed: Array,
-    loads: Array,
-) -> Predictive:
-    """The distribution of measurements at ``loads`` (m,) by ``table``, given those ``observed`` (k,) at ``used`` (k,).
+@dataclass(frozen=True)
+class Known:
+    """A table of weights with the measurements ``observed`` (k,) at the loads ``used`` (k,) that it follows from.
 
-    ``curve(values (n, d), loads)`` gives the model's measurements (n, m); ``noise`` (k,) are relative standard errors.
+    ``curve(values (n, d), loads)`` gives the model's measurements (n, m), ``process`` how it misses them; ``noise``
+    (k,) are their relative standard errors.
     """
-    everywhere = np.concatenate([used, loads])
-    mean, slopes = table.logs(lambda values: curve(values, everywhere))
-    k, missed = len(used), np.log(observed) - mean[:, : len(used)]
-    expected, variance = mean[:, k:].copy(), np.empty((len(table), len(loads)))
+
+    table: Weights
+    curve: Callable[[Array, Array], Array]
+    process: MisfitProcess
+    used: Array
+    noise: Array
+    observed: Array
+
+    def logs(self, loads: Array) -> tuple[Array, Array, Array]:
+        """By the model alone: means (n, m), slopes (n, k + m, r), and what is missed (n, k) at ``used``."""
+        everywhere, k = np.concatenate([self.used, loads]), len(self.used)
+        mean, slopes = self.table.logs(lambda values: self.curve(values, everywhere))
+        return mean[:, k:], slopes, np.log(self.observed) - mean[:, :k]
+
+    def carried(self, sizes: Array, loads: Array) -> tuple[Array, Array]:
+        """What the misfit at ``used`` says of that at ``loads``, for each of ``sizes``: gains and covariances."""
+        return carried(self.process, self.used, self.noise, sizes, loads)
+
+
+def predictive(known: Known, loads: Array) -> Predictive:
+    """The distribution of new measurements at ``loads`` (m,), given the known ones."""
+    table, k = known.table, len(known.used)
+    mean, slopes, missed = known.logs(loads)
+    expected, variance = mean.copy(), np.empty((len(table), len(loads)))
     left = np.zeros((len(loads), len(loads)))
     directions = np.zeros((len(table), len(loads), slopes.shape[2]))
     sizes = np.unique(table.misfit)
-    for size, gain, covariance in zip(sizes, *carried(process, used, noise, sizes, loads), strict=True):
+    for size, gain, covariance in zip(sizes, *known.carried(sizes, loads), strict=True):
         rows = np.flatnonzero(table.misfit == size)
         expected[rows] += missed[rows] @ gain.T
         along = slopes[rows, k:] - np.tensordot(slopes[rows, :k], gain, (1, 1)).swapaxes(1, 2)
@@ -207,20 +222,11 @@ def predictive(
     return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
 
 
-def expected(
-    table: Weights,
-    curve: Callable[[Array, Array], Array],
-    process: MisfitProcess,
-    used: Array,
-    noise: Array,
-    observed: Array,
-    loads: Array,
-) -> Array:
+def expected(known: Known, loads: Array) -> Array:
     """The mean (m,) of the logarithms of the measurements that ``predictive`` distributes, at less cost."""
-    logs, k = table.logs(lambda values: curve(values, np.concatenate([used, loads])))[0], len(used)
-    found, missed = table.weight @ logs[:, k:], np.log(observed) - logs[:, :k]
-    sizes = np.unique(table.misfit)
-    for size, gain in zip(sizes, carried(process, used, noise, sizes, loads)[0], strict=True):
+    table, (mean, _, missed) = known.table, known.logs(loads)
+    found, sizes = table.weight @ mean, np.unique(table.misfit)
+    for size, gain in zip(sizes, known.carried(sizes, loads)[0], strict=True):
         rows = table.misfit == size
         found += gain @ (table.weight[rows] @ missed[rows])
     return np.asarray(found)

@@ -18,12 +18,20 @@ from calibrate.inference.parameters import (
     Estimate,
     IntArray,
     Mask,
-    MisfitProcess,
     carried,
     quantity,
     widened,
 )
-from calibrate.inference.weights import SPREAD, Predictive, Weights, expected, normal_nodes, predictive, quantiles
+from calibrate.inference.weights import (
+    SPREAD,
+    Known,
+    Predictive,
+    Weights,
+    expected,
+    normal_nodes,
+    predictive,
+    quantiles,
+)
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import Points
@@ -227,11 +235,11 @@ class Calibration:
 
     def measurements(self, loads: Array, what: Observable = "throughput") -> Predictive:
         """The predictive distribution of new measurements at ``loads`` (m,), in logarithms."""
-        return predictive(*self._known(what), loads)
+        return predictive(self._known(what), loads)
 
     def expected(self, loads: Array, what: Observable = "throughput") -> Array:
         """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
-        return np.asarray(np.exp(expected(*self._known(what), loads)))
+        return np.asarray(np.exp(expected(self._known(what), loads)))
 
     def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, IntArray]:
         """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.
@@ -255,13 +263,13 @@ class Calibration:
         along = np.einsum("kmr,kr->km", known.slopes[rows], z[:, 1 + AXES :])
         return known.mean[rows] + along + missed, rows
 
-    def _known(self, what: Observable) -> tuple[Weights, Any, MisfitProcess, Array, Array, Array]:
-        """The table, the curve, its misfit process, the calibration loads, their noise, and the observations there."""
+    def _known(self, what: Observable) -> Known:
+        """The table and the calibration points' ``what``."""
         first = what == "throughput"
         seen, noise = (
             (self.used_throughput_per_s, self.used_noise) if first else (self.used_response_s, self.used_response_noise)
         )
-        return (
+        return Known(
             self.table,
             lambda values, at: self.curve_model.curve(values, at)[0 if first else 1],
             self.curve_model.process,

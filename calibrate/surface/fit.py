@@ -15,7 +15,7 @@ import numpy as np
 
 from calibrate.inference.linearised import linearised
 from calibrate.inference.parameters import LEVEL, ROUGH, Array, Estimate, Mask, Observed, covariance_of
-from calibrate.inference.weights import Predictive, Quantity, Weights, predictive, quantiles
+from calibrate.inference.weights import Known, Predictive, Quantity, Weights, predictive, quantiles
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
 from measure.errors import DataError
@@ -171,10 +171,8 @@ class Surface:
                 f"all points used have the queue depth {depth:g}, so nothing is known of {other[0]:g}; measure a "
                 f"second depth: {MEASURE}"
             )
-        known = self.used.places.as_rows()
-        return predictive(
-            self.weights, self.model.throughput, NEAR, known, self.noise, self.used.throughput_per_s, places.as_rows()
-        )
+        used, rates = self.used.places.as_rows(), self.used.throughput_per_s
+        return predictive(Known(self.weights, self.model.throughput, NEAR, used, self.noise, rates), places.as_rows())
 
     def left_out(self) -> tuple[Array, Array]:
         """The residual of each used point from the prediction of the others (k,): in ln X, and in standard deviations.

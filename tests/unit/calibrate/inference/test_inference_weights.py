@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from calibrate.inference.nodes import Observed, Scale, table_of
 from calibrate.inference.parameters import MisfitProcess
-from calibrate.inference.weights import Weights, normal_nodes, predictive
+from calibrate.inference.weights import Known, Weights, expected, normal_nodes, predictive
 from calibrate.models.closed import OnsetPNorm
 
 SHARES = (0.05, 0.5, 0.95)
@@ -101,13 +101,15 @@ def test_a_prediction_of_one_row_is_the_exact_normal_distribution() -> None:
     used, new, noise = np.array([1.0, 16.0]), np.array([4.0]), np.array([0.03, 0.05])
     observed, sd, size = np.array([2.0, 2.3]), 0.4, 0.1
     table = Weights(np.full((1, 1), 2.1), np.array([size]), np.ones(1), np.full((1, 1, 1), sd))
-    found = predictive(table, lambda v, at: v * np.ones(len(at)), PROCESS, used, noise, observed, new)
+    known = Known(table, lambda v, at: v * np.ones(len(at)), PROCESS, used, noise, observed)
+    found = predictive(known, new)
     # given the scale, what is missed at the loads used says of the new one; then over the scale
     correlation = size**2 * PROCESS.among(np.concatenate([used, new]))
     gain = correlation[2:, :2] @ np.linalg.inv(correlation[:2, :2] + np.diag(noise**2))
     mean = np.log(2.1) + gain @ (np.log(observed) - np.log(2.1))
     left = correlation[2, 2] - float(gain[0] @ correlation[:2, 2]) + (sd * (1 - gain.sum())) ** 2
     assert found.mean[0] == pytest.approx(mean)
+    assert expected(known, new) == pytest.approx(mean)
     assert found.deviation[0, 0] == pytest.approx(np.sqrt(left))
     assert found.covariance[0, 0] == pytest.approx(left)
     assert np.log(found.quantiles(SHARES)[:, 0]) == pytest.approx(mean + np.sqrt(left) * norm.ppf(SHARES), abs=2e-3)
