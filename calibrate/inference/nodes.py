@@ -11,8 +11,9 @@ and each size, the curve's scale and the misfit are integrated out exactly, by g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -79,28 +80,23 @@ def table_of(
     """
     names = [p.name for p in parameters]
     fitted = _Evidence.of(observed, process, misfit, scale)
-    values, log_like, log_weight, centres = [], [], [], []
+    found: list[_Nodes] = []
     for stratum in strata:
         free = [
             i for i, name in enumerate(names) if name not in stratum.fixed and (scale is None or name != scale.name)
         ]
-        found = _stratum(parameters, stratum, free, lambda v: fitted.of_curves(log_curve(v)))
-        values.append(found.values)
-        log_like.append(found.log_like)
-        log_weight.append(found.log_weight + np.log(stratum.share))
-        centres.append(found.centres)
-    nodes = _Nodes(np.vstack(values), np.vstack(log_like), np.concatenate(log_weight), np.vstack(centres))
-    return fitted.table(nodes, names)
+        found += _stratum(parameters, stratum, free, lambda v: fitted.of_curves(log_curve(v)))
+    return fitted.table(found, names)
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Values (n, d), log likelihoods (n, sizes), log weights by the prior (n,), centres of the log scale (n, sizes)."""
+    """Some nodes: values (d, n), log likelihoods and centres of the log scale (sizes, n), log weights by the prior."""
 
     values: Array
     log_like: Array
-    log_weight: Array
     centres: Array
+    log_weight: Array
 
 
 def _stratum(
@@ -108,50 +104,87 @@ def _stratum(
     stratum: Stratum,
     free: Sequence[int],
     likelihood: Callable[[Array], tuple[Array, Array]],
-) -> _Nodes:
-    """The nodes of one stratum, of all sets."""
+) -> list[_Nodes]:
+    """The nodes of one stratum, set by set."""
+    fixed = np.array([[stratum.fixed.get(p.name, 1.0)] for p in parameters])
+    median, sd, low, high = np.reshape([_prior(parameters[i]) for i in free], (len(free), 4, 1)).swapaxes(0, 1)
 
-    def values_at(z: Array) -> Array:
-        values = np.ones((len(z), len(parameters)))
-        for i, p in enumerate(parameters):
-            values[:, i] = stratum.fixed.get(p.name, 1.0)
-        for column, i in enumerate(free):
-            p = parameters[i]
-            if p.prior_median is None or p.prior_log_sd is None:
-                raise ValueError(f"{p.name} has no prior; nodes need one")
-            values[:, i] = np.clip(p.prior_median * np.exp(p.prior_log_sd * z[:, column]), p.low, p.high)
-        return values
+    def nodes_at(z: Array) -> _Nodes:
+        values = np.repeat(fixed, z.shape[1], axis=1)
+        values[free] = np.minimum(np.maximum(median * np.exp(sd * z), low), high)
+        return _Nodes(values, *likelihood(values.T), np.full(z.shape[1], np.log(stratum.share)))
 
     if not free:
-        log_like, centres = likelihood(values_at(np.zeros((1, 0))))
-        return _Nodes(values_at(np.zeros((1, 0))), log_like, np.zeros(1), centres)
+        return [nodes_at(np.zeros((0, 1)))]
     count = NODES if len(free) > 1 else NODES_OF_ONE
-    prior = _Set(np.zeros(len(free)), np.eye(len(free)))
-    sets, z = [prior], prior.nodes(count, 0)
-    values = values_at(z)
-    log_like, centres = likelihood(values)
-    log_prior = prior.log_density(z)
-    density, log_weight = log_prior, np.zeros(count)  # density of all sets together, and log of the prior over it
-    share, worth = _shares(log_like)
-    for size in range(log_like.shape[1]):
+    found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), count, nodes_at)
+    share, worth = found.shares()
+    for size in range(len(share)):
         for _ in range(ROUNDS):
             if worth[size] >= ENOUGH * max(LEAST_ENOUGH, share[size]):
                 break
-            sets.append(_refined(z, log_weight, log_like[:, size]))
-            nodes = sets[-1].nodes(count, len(z))
-            more = values_at(nodes)
-            likely, centre = likelihood(more)
-            log_like, centres, values = (
-                np.concatenate(pair) for pair in ((log_like, likely), (centres, centre), (values, more))
-            )
-            known = np.logaddexp(density, sets[-1].log_density(z))
-            new = [one.log_density(nodes) for one in sets]
-            density, log_prior = np.append(known, np.logaddexp.reduce(new, axis=0)), np.append(log_prior, new[0])
-            z, log_weight = np.concatenate([z, nodes]), log_prior - density
-            share, worth = _shares(log_weight[:, None] + log_like)
+            found.add(_refined(found.z, found.log_weight, found.log_like(size)))
+            share, worth = found.shares()
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
-    return _Nodes(values, log_like, log_weight - np.log(count), centres)
+    return found.weighted()
+
+
+def _prior(p: Parameter) -> tuple[float, float, float, float]:
+    """The median, the standard deviation of the logarithm, and the bounds."""
+    if p.prior_median is None or p.prior_log_sd is None:
+        raise ValueError(f"{p.name} has no prior; nodes need one")
+    return p.prior_median, p.prior_log_sd, p.low, p.high
+
+
+class _Sets:
+    """The nodes of one stratum, ``count`` of each set, at ``z`` (f, n) in standard deviations of the prior."""
+
+    def __init__(self, prior: _Set, count: int, nodes_at: Callable[[Array], _Nodes]) -> None:
+        self._sets, self._count, self._nodes_at = [prior], count, nodes_at
+        self.z = prior.nodes(count, 0)
+        self._nodes = [nodes_at(self.z)]
+        self._log_prior = self._log_density = _log_densities([prior], self.z)[0]
+        self._most = self._nodes[0].log_like.max(axis=1)
+        self._likelihood = _relative(self._nodes[0].log_like, self._most)
+
+    @property
+    def log_weight(self) -> Array:
+        """(n,): the log of the prior over the density of all sets together, at most 0."""
+        return np.asarray(self._log_prior - self._log_density)
+
+    def log_like(self, size: int) -> Array:
+        """The log likelihoods (n,) at one size of the misfit."""
+        return np.concatenate([some.log_like[size] for some in self._nodes])
+
+    def add(self, one: _Set) -> None:
+        """Another set."""
+        self._sets.append(one)
+        z = one.nodes(self._count, self.z.shape[1])
+        nodes, among = self._nodes_at(z), _log_densities(self._sets, z)
+        before = np.logaddexp(self._log_density, _log_densities([one], self.z)[0])
+        self._log_density = np.concatenate([before, np.logaddexp.reduce(among, axis=0)])
+        self._log_prior = np.concatenate([self._log_prior, among[0]])
+        self.z = np.concatenate([self.z, z], axis=1)
+        self._nodes.append(nodes)
+        most = np.maximum(self._most, nodes.log_like.max(axis=1))
+        known = self._likelihood * np.exp(self._most - most)[:, None]
+        self._most, self._likelihood = most, np.concatenate([known, _relative(nodes.log_like, most)], axis=1)
+
+    def shares(self) -> tuple[Array, Array]:
+        """Each size's share of the whole weight, and its effective number of nodes (sizes,).
+
+        The second is Kish's effective sample size (Survey Sampling, 1965).
+        """
+        weight = self._likelihood * np.exp(self.log_weight)
+        whole = weight.sum(axis=1)
+        share = np.exp(self._most - self._most.max()) * whole
+        return share / share.sum(), np.asarray(whole**2 / np.square(weight, out=weight).sum(axis=1))
+
+    def weighted(self) -> list[_Nodes]:
+        """The nodes of each set, weighted against all sets together."""
+        each = np.split(self.log_weight - np.log(self._count), len(self._nodes))
+        return [replace(n, log_weight=n.log_weight + more) for n, more in zip(self._nodes, each, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -162,59 +195,55 @@ class _Set:
     factor: Array
 
     def nodes(self, count: int, after: int) -> Array:
-        """Evenly spread nodes (count, f), those after the first ``after`` of the sequence."""
-        return np.asarray(self.middle + normal_nodes(count, len(self.middle), after) @ self.factor.T)
-
-    def log_density(self, z: Array) -> Array:
-        """The log density at z (n, f), up to the constant common to all normal distributions."""
-        apart = (z - self.middle) @ self._to_unit
-        return np.asarray(self._log_height - 0.5 * np.einsum("nf,nf->n", apart, apart))
+        """Evenly spread nodes (f, count), those after the first ``after`` of the sequence."""
+        return np.asarray(self.middle[:, None] + self.factor @ normal_nodes(count, len(self.middle), after).T)
 
     @cached_property
-    def _to_unit(self) -> Array:
+    def to_unit(self) -> Array:
         """The matrix (f, f) that maps the distribution to independent standard deviates."""
-        return np.asarray(np.linalg.inv(self.factor).T)
+        return np.asarray(np.linalg.inv(self.factor))
 
     @cached_property
-    def _log_height(self) -> float:
+    def log_height(self) -> float:
+        """The log density in the middle, up to the constant common to all normal distributions."""
         return float(-np.log(np.abs(self.factor.diagonal())).sum())
 
 
+def _log_densities(sets: Sequence[_Set], z: Array) -> Array:
+    """The log densities (sets, n) at z (f, n), up to the constant common to all normal distributions."""
+    apart = np.array([one.to_unit for one in sets]) @ (z - np.array([one.middle for one in sets])[:, :, None])
+    heights = np.array([[one.log_height] for one in sets])
+    return np.asarray(heights - 0.5 * np.square(apart, out=apart).sum(axis=1))
+
+
 def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
-    """A set around the weight of nodes z (n, f), or around that by a power of the likelihood with enough nodes."""
-    low, high, weight = np.exp(-20.0), 1.0, _from_logs(log_weight)
+    """A set around the weight of nodes z (f, n), or around that by a power of the likelihood with enough nodes."""
+    log_like = log_like - log_like.max()
+    low, high, weight = math.exp(-20.0), 1.0, np.exp(log_weight)
     for _ in range(BISECTIONS):
-        power = float(np.sqrt(low * high))
-        tried = _from_logs(log_weight + power * log_like)
+        power = math.sqrt(low * high)
+        tried = power * log_like
+        tried += log_weight
+        np.exp(np.maximum(tried, LEAST_LOG, out=tried), out=tried)
         if tried.sum() ** 2 < ENOUGH * (tried @ tried):
             high = power
         else:
             low, weight = power, tried
     weight = weight / weight.sum()
-    middle = weight @ z
-    apart = z - middle
-    covariance = (weight[:, None] * apart).T @ apart + NARROWEST**2 * np.eye(z.shape[1])
+    middle = z @ weight
+    apart = z - middle[:, None]
+    covariance = (weight * apart) @ apart.T + NARROWEST**2 * np.eye(len(z))
     return _Set(middle, np.asarray(WIDER * np.linalg.cholesky(covariance)))
 
 
-def _from_logs(log_weight: Array) -> Array:
-    """Weights (n,) of which the greatest is 1."""
-    weight = log_weight - log_weight.max()
-    np.exp(weight, out=weight)
-    return np.asarray(weight)
+LEAST_LOG = -700.0
+"""The logarithm of the least weight, the greatest being about 1: exponentials of less are slow."""
 
 
-def _shares(log_weight: Array) -> tuple[Array, Array]:
-    """From logarithms of weights (n, k): each column's share of the whole, and its effective number of nodes (k,).
-
-    The second is Kish's effective sample size (Survey Sampling, 1965).
-    """
-    weight = log_weight.T.copy()  # sums along rows take a tenth of the time
-    most = weight.max(axis=1)
-    np.exp(np.subtract(weight, most[:, None], out=weight), out=weight)
-    whole = weight.sum(axis=1)
-    share = np.exp(most - most.max()) * whole
-    return share / share.sum(), np.asarray(whole**2 / np.square(weight, out=weight).sum(axis=1))
+def _relative(log_like: Array, most: Array) -> Array:
+    """Likelihoods (sizes, n) over those of which the logarithms are ``most`` (sizes,)."""
+    apart = log_like - most[:, None]
+    return np.asarray(np.exp(np.maximum(apart, LEAST_LOG, out=apart), out=apart))
 
 
 @dataclass(frozen=True)
@@ -262,29 +291,37 @@ class _Evidence:
         return np.asarray(0.5 * np.log(self._precision).sum(axis=1) + self.log_prior)
 
     def of_curves(self, log_curves: Array) -> tuple[Array, Array]:
-        """For curves (n, k): log evidence (n, sizes), the prior of the sizes included, and centres of the log scale."""
-        missed = (self.observed_log - log_curves) @ self.basis.T
-        squares = missed**2 @ self._precision.T
-        if self.scale is None:
-            return self._log_height - 0.5 * squares, np.zeros_like(squares)
-        known, total = self.scale.sd**-2.0, self._scale_precision
-        centre = (missed @ (self._precision * self._unit).T + known * self.scale.mean) / total
-        squares += known * self.scale.mean**2
-        squares -= total * centre**2
-        return self._log_height - 0.5 * squares - 0.5 * np.log(total), centre
+        """For curves (n, k): log evidence (sizes, n), the prior of the sizes included, and centres of the log scale.
 
-    def table(self, nodes: _Nodes, names: Sequence[str]) -> Weights:
+        The squares are taken around each curve's mean miss: far from it they would lose their digits, and curves that
+        fit a single point exactly would differ by rounding.
+        """
+        missed = self.observed_log - log_curves
+        if self.scale is None:
+            squares = self._precision @ ((missed @ self.basis.T) ** 2).T
+            return self._log_height[:, None] - 0.5 * squares, np.zeros_like(squares)
+        near = missed @ np.full(missed.shape[1], 1 / missed.shape[1])
+        free = (missed - near[:, None]) @ self.basis.T
+        known, total, prior = self.scale.sd**-2.0, self._scale_precision[:, None], self.scale.mean - near
+        centre = ((self._precision * self._unit) @ free.T + known * prior) / total
+        squares = self._precision @ (free**2).T + known * prior**2 - total * centre**2
+        return (self._log_height[:, None] - 0.5 * np.log(total)) - 0.5 * squares, near + centre
+
+    def table(self, nodes: Sequence[_Nodes], names: Sequence[str]) -> Weights:
         """A row for each node and size that is not negligible; its direction is that of the scale."""
-        log_weight = nodes.log_like + nodes.log_weight[:, None]
-        k = log_weight.shape[1]
-        rows = np.flatnonzero(log_weight.ravel() > log_weight.max() - REACH)
-        node, size = rows // k, rows % k
-        chosen, directions = nodes.values[node], np.zeros((len(rows), len(names), 0 if self.scale is None else 1))
+        weights = [(some.log_like + some.log_weight).T for some in nodes]
+        least = max(weight.max() for weight in weights) - REACH
+        parts = []
+        for some, weight in zip(nodes, weights, strict=True):
+            node, size = np.nonzero(weight > least)
+            parts.append((some.values.T[node], size, weight[node, size], some.centres[size, node]))
+        values, size, log_weight, centres = map(np.concatenate, zip(*parts, strict=True))
+        directions = np.zeros((*values.shape, 0 if self.scale is None else 1))
         scale = None if self.scale is None else list(names).index(self.scale.name)
         if scale is not None:
-            chosen[:, scale] = np.exp(nodes.centres.ravel()[rows])
+            values[:, scale] = np.exp(centres)
             directions[:, scale, 0] = self._scale_precision[size] ** -0.5
-        return Weights.of(chosen, self.sizes[size], log_weight.ravel()[rows], directions, scale)
+        return Weights.of(values, self.sizes[size], log_weight, directions, scale)
 
 
 REACH = 9.3

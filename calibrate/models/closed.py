@@ -120,6 +120,10 @@ class ClosedModel(CurveModel):
     def throughput(self, values: Array, loads: Array) -> Array:
         """X (n, m) at ``loads`` (m,)."""
 
+    def log_throughput(self, values: Array, loads: Array) -> Array:
+        """ln X (n, m) at ``loads`` (m,)."""
+        return np.asarray(np.log(self.throughput(values, loads)))
+
     def peak(self, values: Array) -> Array:
         """The highest throughput (n,) at any depth."""
         return np.asarray(values[:, 1])
@@ -151,7 +155,7 @@ class ClosedModel(CurveModel):
         return table_of(
             (first, *others),
             self.strata,
-            lambda values: np.log(self.throughput(values, points.load)),
+            lambda values: self.log_throughput(values, points.load),
             Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]),
             self.process,
             self.misfit,
@@ -178,12 +182,14 @@ class PNorm(ClosedModel):
         return {**super().report(values), "p": ("", np.minimum(values[:, 2], MOST_SHARPNESS))}
 
     def throughput(self, values: Array, loads: Array) -> Array:
-        crossing, peak, p = (values[:, i, None] for i in range(3))
-        return np.asarray(peak * np.exp(log_p_norm(self._below(values, loads, crossing), p)))
+        return np.asarray(np.exp(self.log_throughput(values, loads)))
 
-    def _below(self, values: Array, loads: Array, crossing: Array) -> Array:
+    def log_throughput(self, values: Array, loads: Array) -> Array:
+        return np.asarray(log_p_norm(self._below(values, loads), values[:, 2, None]) + np.log(values[:, 1, None]))
+
+    def _below(self, values: Array, loads: Array) -> Array:
         """ln of the first asymptote over the second."""
-        return np.asarray(np.log(loads / crossing))
+        return np.asarray(np.log(loads) - np.log(values[:, 0, None]))
 
 
 CV_AT, CV_MEDIAN, CV_POWER = 0.24, 1.82, -0.37
@@ -247,8 +253,8 @@ class OnsetPNorm(PNorm):
         busy = values[:, 0] / values[:, 1]
         return {**super().report(values), "Rbusy": ("s", busy), "onset": ("", values[:, 3])}
 
-    def _below(self, values: Array, loads: Array, crossing: Array) -> Array:
-        return np.asarray(np.log(loads / crossing) - np.log(values[:, 3, None]) * loads**-ONSET_POWER)
+    def _below(self, values: Array, loads: Array) -> Array:
+        return np.asarray(super()._below(values, loads) - np.log(values[:, 3, None]) * loads**-ONSET_POWER)
 
 
 class AsymptoticBounds(ClosedModel):
@@ -297,10 +303,10 @@ class Declining(OnsetPNorm):
         most = np.logaddexp(0.0, np.log(2.0) + 0.5 * p * np.log(crossing / falls))
         return np.asarray(limit * np.exp(-most / p))
 
-    def throughput(self, values: Array, loads: Array) -> Array:
+    def log_throughput(self, values: Array, loads: Array) -> Array:
         limit, p, falls = (values[:, i, None] for i in (1, 2, 4))
-        rises = -p * self._below(values, loads, values[:, 0, None])
-        return np.asarray(limit * np.exp(-np.logaddexp(np.logaddexp(0.0, rises), p * np.log(loads / falls)) / p))
+        rises, fall = -p * self._below(values, loads), p * (np.log(loads) - np.log(falls))
+        return np.asarray(np.log(limit) - np.logaddexp(np.logaddexp(0.0, rises), fall) / p)
 
 
 class ScalabilityLaw(ClosedModel):

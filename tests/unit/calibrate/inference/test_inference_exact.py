@@ -98,7 +98,7 @@ def test_the_evidence_of_a_curve_is_its_normal_density() -> None:
     for column, (size, log_prior) in enumerate(zip(*MISFIT.sizes(), strict=True)):
         covariance = covariance_of(PROCESS, LOADS, NOISE, size)
         wanted = multivariate_normal.logpdf(misses, np.zeros(4), covariance) + log_prior
-        apart.append(log_like[:, column] - wanted)
+        apart.append(log_like[column] - wanted)
     assert np.array(apart) == pytest.approx(
         np.full((len(apart), 3), apart[0][0])
     )  # a constant that all densities share
@@ -106,7 +106,7 @@ def test_the_evidence_of_a_curve_is_its_normal_density() -> None:
 
 
 def test_around_a_single_node_a_set_is_as_narrow_as_any() -> None:
-    found = nodes._refined(np.full((3, 1), 2.0), np.zeros(3), np.zeros(3))
+    found = nodes._refined(np.full((1, 3), 2.0), np.zeros(3), np.zeros(3))
     assert (found.middle, found.factor) == (pytest.approx([2.0]), pytest.approx(np.full((1, 1), 2e-7)))
 
 
@@ -121,8 +121,8 @@ def test_a_scale_is_integrated_out_over_its_prior() -> None:
         joint = multivariate_normal.pdf(misses - scales[:, None], np.zeros(4), covariance) * norm.pdf(scales, mean, sd)
         densities.append(np.trapezoid(joint, scales))
         best.append(scales[int(joint.argmax())])
-    assert centres[0] == pytest.approx(best, abs=1e-3)
-    relative = log_like[0] - MISFIT.sizes()[1]
+    assert centres[:, 0] == pytest.approx(best, abs=1e-3)
+    relative = log_like[:, 0] - MISFIT.sizes()[1]
     assert relative - relative[0] == pytest.approx(np.log(densities) - np.log(densities[0]), abs=1e-5)
 
 

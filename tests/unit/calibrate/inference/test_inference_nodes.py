@@ -20,7 +20,7 @@ def closed_table(model: ClosedModel, strata, loads, rates, noise=0.0) -> Weights
     return table_of(
         model.parameters(loads, rates, loads / rates),
         strata,
-        lambda v: np.log(model.throughput(v, loads)),
+        lambda v: model.log_throughput(v, loads),
         observed,
         model.process,
         model.misfit,
@@ -52,6 +52,17 @@ def test_of_a_curve_with_a_scale_only_the_posterior_is_the_exact_normal_one(sd: 
     mean = (precision.sum(axis=0) @ seen + sd**-2.0 * told) / whole
     found = np.log(table.quantiles(lambda v: v[:, 0], SHARES))
     assert found == pytest.approx(mean + norm.ppf(SHARES) / np.sqrt(whole), abs=2e-3 / np.sqrt(whole))
+
+
+@pytest.mark.parametrize("unit", [1e3, 1.7, 0.3])
+def test_of_a_single_point_the_unit_changes_nothing(unit: float) -> None:
+    """Any scale meets one point exactly: all nodes are alike, and rounding does not decide which of them are kept."""
+    model, one = OnsetPNorm(), np.array([1.0])
+    rates = [np.array([12345.6]) * factor for factor in (1.0, unit)]
+    found = [closed_table(model, model.strata, one, each).thinned() for each in rates]
+    for quantity in (model.knee_load, lambda v: v[:, 2], lambda v: v[:, 3]):
+        first, other = (table.quantiles(quantity, SHARES) for table in found)
+        assert other == pytest.approx(first, rel=1e-12)
 
 
 def dense(model: ClosedModel, loads: np.ndarray, rates: np.ndarray, noise: float, steps: int) -> Weights:

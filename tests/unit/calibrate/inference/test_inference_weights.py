@@ -73,7 +73,7 @@ def scaled_table() -> Weights:
     return table_of(
         model.parameters(loads, rates, loads / rates),
         model.strata,
-        lambda v: np.log(model.throughput(v, loads)),
+        lambda v: model.log_throughput(v, loads),
         Observed(loads, np.log(rates), np.zeros(3)),
         model.process,
         model.misfit,
