@@ -218,12 +218,15 @@ class Sweep(Result):
         with np.errstate(invalid="ignore"):  # unknown bandwidths
             moved = np.add.reduceat(np.nan_to_num(bandwidth), starts) / np.add.reduceat(np.isfinite(bandwidth), starts)
         limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]
-        known = {name: column for name, column in self.means.items() if name != "load"}
-        table = first.assign(
-            **{**known, "repeats": repeats, "bandwidth_bytes_per_s": moved},
+        columns: dict[str, Any] = {
+            "load": None,  # the first column
+            **{name: first[name].array for name in first.columns},
+            **self.means,
+            "repeats": repeats,
+            "bandwidth_bytes_per_s": moved,
             **{name: [limit[name] for limit in limits] for name in limits[0]},
-        ).reset_index(drop=True)
-        return table[["load", *(c for c in table.columns if c != "load")]]
+        }
+        return pd.DataFrame(columns)
 
     def to_frame(self) -> pd.DataFrame:
         """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_unit``."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from measure.findings import Finding
@@ -23,7 +24,10 @@ UNREPEATED = 0.10
 MANY = 1e6
 Z95 = 1.96
 Means = Mapping[Any, Any]
-PLACE = ["block_bytes", "reads", "pattern", "load"]
+COLUMNS = [
+    *("series", "block_bytes", "read_fraction", "pattern", "load"),
+    *("throughput_per_s", "throughput_spread", "repeats"),
+]
 
 
 def disagreements(sweeps: Mapping[str, Sweep]) -> list[Finding]:
@@ -31,13 +35,9 @@ def disagreements(sweeps: Mapping[str, Sweep]) -> list[Finding]:
     rows, pairs = _measured_twice(sweeps)
     if not pairs:
         return []
-    repeated = rows[rows["repeats"] > 1]
-    freedom = float((repeated["repeats"] - 1).sum())
-    noise = (
-        math.sqrt(float(((repeated["repeats"] - 1) * repeated["spread"] ** 2).sum()) / freedom)
-        if freedom
-        else UNREPEATED
-    )
+    freedom = sum(row["repeats"] - 1 for row in rows)
+    squares = sum((row["repeats"] - 1) * row["throughput_spread"] ** 2 for row in rows if row["repeats"] > 1)
+    noise = math.sqrt(squares / freedom) if freedom else UNREPEATED
     from scipy.special import stdtrit
 
     limit = float(stdtrit(freedom or MANY, 1 - LEVEL / 2 / len(pairs)))
@@ -72,23 +72,23 @@ def relative_ends(low: float, mean: float, high: float, moves: float) -> tuple[f
     return (math.exp(-half), math.exp(half)) if half else None
 
 
-def _measured_twice(sweeps: Mapping[str, Sweep]) -> tuple[pd.DataFrame, list[tuple[Means, Means]]]:
+def _measured_twice(sweeps: Mapping[str, Sweep]) -> tuple[list[Means], list[tuple[Means, Means]]]:
     """The means of all closed sweeps, and the pairs that two suites measured of one workload."""
-    tables = [_means(name, sweep) for name, sweep in sweeps.items() if sweep.load_type.is_closed]
-    if not tables:
-        return pd.DataFrame(), []
-    rows = pd.concat(tables, ignore_index=True)
-    return rows, [pair for _, same in rows.groupby(PLACE) for pair in combinations(same.to_dict("records"), 2)]
+    rows = [row for name, sweep in sweeps.items() if sweep.load_type.is_closed for row in _means(name, sweep)]
+    same: dict[tuple[Any, ...], list[Means]] = {}
+    for row in rows:
+        place = (row["block_bytes"], np.round(row["read_fraction"], 1), row["pattern"], row["load"])
+        if not any(map(pd.isna, place)):
+            same.setdefault(place, []).append(row)
+    return rows, [pair for _, means in sorted(same.items()) for pair in combinations(means, 2)]
 
 
 def _apart(one: Means, other: Means) -> float:
     return math.log(other["throughput_per_s"] / one["throughput_per_s"])
 
 
-def _means(name: str, sweep: Sweep) -> pd.DataFrame:
-    means = sweep.mean_points()
-    reads, spread = means["read_fraction"].round(1), means["throughput_spread"].fillna(0.0)
-    return means.assign(suite=name, reads=reads, spread=spread)
+def _means(name: str, sweep: Sweep) -> list[Means]:
+    return [{**row, "suite": name} for row in sweep.mean_points()[COLUMNS].to_dict("records")]
 
 
 def _finding(one: Means, other: Means, apart: float, seen: float) -> Finding:
