@@ -137,10 +137,24 @@ def trace(model: Network, interarrivals: npt.ArrayLike, services: npt.ArrayLike)
         raise InvalidParameterError(
             "services", f"must be as many as interarrivals ({gaps.size}), not {times.size}", value=times.size
         )
-    arrivals, servers = np.cumsum(gaps), Servers(followed_queue(model).servers)
-    steps = [servers.admit(*customer) for customer in zip(arrivals.tolist(), times.tolist(), strict=True)]
-    starts = np.array([start for start, _ in steps])
-    return SamplePath(arrivals, starts, starts + times, np.array([server for _, server in steps]))
+    arrivals, servers = np.cumsum(gaps), followed_queue(model).servers
+    if servers == 1:
+        starts, taken = _starts_at_one(arrivals, times), np.zeros(times.size, dtype=int)
+    else:
+        line = Servers(servers)
+        steps = [line.admit(*customer) for customer in zip(arrivals.tolist(), times.tolist(), strict=True)]
+        starts, taken = map(np.array, zip(*steps, strict=True))
+    return SamplePath(arrivals, starts, starts + times, taken)
+
+
+def _starts_at_one(arrivals: FloatArray, services: FloatArray) -> FloatArray:
+    """The starts at one server: what :class:`Servers` gives, without its heap."""
+    free, starts = 0.0, []
+    for arrival, service in zip(arrivals.tolist(), services.tolist(), strict=True):
+        start = arrival if arrival > free else free
+        starts.append(start)
+        free = start + service
+    return np.array(starts)
 
 
 def followed_queue(model: Network) -> OpenQueue:
@@ -157,10 +171,19 @@ def followed_queue(model: Network) -> OpenQueue:
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:
-    times = np.array(_check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values))
+    if not _are_times(values):
+        values = _check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values)
+    times = np.array(values)
     if times.size == 0:
         raise InvalidParameterError(name, "must be a list of at least one time, not an empty one")
     return times
+
+
+def _are_times(values: npt.ArrayLike) -> bool:
+    """Whether it is an array of finite numbers, zero or more, seen at once."""
+    if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1:
+        return False
+    return bool(((values >= 0) & (values < np.inf)).all())
 
 
 def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatArray]:

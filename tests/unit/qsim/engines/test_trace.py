@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim import MM1, MM1K, Exponential, MMc, MMcN, NoEngineError, Open, trace
-from qsim.engines.trace import averages, draw, events
+from qsim.engines.trace import Servers, averages, draw, events
 
 ONE, TWO = MMc(1.0, 1.0, 1), MMc(1.0, 1.0, 2)
 
@@ -67,6 +67,8 @@ def test_what_holds_on_every_table(times: list[tuple[int, int]], servers: int) -
     path = trace(MMc(1.0, 10.0, servers), gaps, services)
     counted = [sum(path.finish[j] > path.arrival[i] for j in range(i)) for i in range(len(times))]
     assert path.present.tolist() == counted
+    line = Servers(servers)
+    assert list(zip(path.start, path.server, strict=True)) == list(map(line.admit, path.arrival, services))
     happened = events(path)
     found = averages(path, servers)
     before = [0, *(e.present for e in happened)]
@@ -95,6 +97,7 @@ def test_a_seed_draws_the_same_customers_and_more_of_them() -> None:
         ([1.0], [1.0, 2.0], "services must be as many"),
         ([1.0, -1.0], [1.0, 1.0], r"interarrivals\[1\]"),
         ([1.0, 1.0], [1.0, float("nan")], r"services\[1\]"),
+        (np.array([1.0, np.inf]), [1.0, 1.0], r"interarrivals\[1\]"),
         ([[1.0]], [1.0], "interarrivals"),
     ],
 )
