@@ -144,7 +144,7 @@ def could_not_check(unchecked: Sequence[str]) -> str:
     return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
 
 
-def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str] = (), source: str = "DATA") -> str:
+def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], source: str) -> str:
     """The audit in a line: corrections, then numbers of errors and warnings by check.
 
     Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.

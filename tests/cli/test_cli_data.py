@@ -139,6 +139,13 @@ def test_show_and_audit_take_one_curve(qsim):
         assert "128 KiB read" in refused.error
 
 
+def test_show_says_what_its_audit_could_not_check_and_how_to_read_what_it_found(qsim):
+    shown = qsim("show", "docs/data/quick", "--dataset", "004-ssd-mix").out
+    assert "2 warnings (busy-machine, drift-within-run); to read them: qsim audit docs/data/quick\n" in shown
+    assert "AUDIT   no errors, no warnings; not checked: repeats (every load was measured once)" in shown
+    assert "not checked: repeats" in qsim("datasets", "004-ssd-mix").out
+
+
 def test_a_measured_load_beyond_any_device_is_refused(qsim, tmp_path):
     (tmp_path / "odd.csv").write_text("depth,iops,latency_us\n1,10000,100\n64,90000,711\n1e300,100000,640\n")
     run = qsim("fit", "odd.csv", "--use", "1,64")

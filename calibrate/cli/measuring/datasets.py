@@ -49,11 +49,13 @@ def datasets(
 
 def _description(info: DatasetInfo) -> str:
     """What was measured, over what, how many points, by whom and with what, and what was wrong and corrected."""
+    from measure.auditing.all_checks import not_checked
+
     curves, audit = f"none: {info.why_no_curve}", ""
     if info.curve:
         sweep = measure.load_dataset(info.name)
         curves = f"{counted(len(sweep), 'point')} of {counted(len(sweep.series), 'curve')}: {', '.join(sweep.series)}"
-        audit = audit_text([*sweep.findings, *measure.audit(sweep)], source=f"--dataset {info.name}")
+        audit = audit_text([*sweep.findings, *measure.audit(sweep)], not_checked(sweep), f"--dataset {info.name}")
     facts = {
         "DEVICE": ", ".join(filter(None, (info.device, info.host_cpu))),
         "VARIED": info.varied,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.report.measured import MeasuredData
     from calibrate.report.view import Section, View
+    from measure import Sweep
 
 HELP = """Show what was measured as tables and plots, with its audit: no prediction.
 
@@ -52,14 +53,15 @@ def show(
     for name in dataset or ():
         known_dataset(name)
 
-    shown = _measured(data or (), dataset or (), columns)
+    found = _measured(data or (), dataset or (), columns)
     if series is not None:
-        known_series(list(dict.fromkeys(name for one in shown for name in one.series)), series)
-        shown = [one.of(series) for one in shown if series in one.series]
+        known_series(list(dict.fromkeys(name for one in found.values() for name in one.series)), series)
+        found = {source: one.of(series) for source, one in found.items() if series in one.series}
+    shown = list(found.values())
     sections, fitted = drawn(shown, [""] * len(shown))
     title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
     return Result(
-        lambda: _text(sections, fitted, details=details),
+        lambda: _text(found, sections, fitted, details=details),
         lambda: {"sections": [s.to_dict() for s in sections]},
         page.write(lambda: sections, title),
     )
@@ -75,14 +77,25 @@ def drawn(shown: Sequence[MeasuredData], purposes: Sequence[str]) -> tuple[list[
     return [section_of(one, views_of(one, fits), purpose) for one, fits, purpose in each], list(fitted)
 
 
-def _text(sections: Sequence[Section], fitted: Sequence[Mapping[str, Fit]], *, details: bool) -> str:
-    texts = [section_text(*one, details=details) for one in zip(sections, fitted, strict=True)]
+def _text(
+    found: Mapping[str, MeasuredData],
+    sections: Sequence[Section],
+    fitted: Sequence[Mapping[str, Fit]],
+    *,
+    details: bool,
+) -> str:
+    each = zip(sections, fitted, found, (one.sweep for one in found.values()), strict=True)
+    texts = [section_text(*one, details=details) for one in each]
     more = labelled("MORE", "--details: every point and finding;   --report measured.html: plots")
     return "\n\n\n".join(texts) + ("" if details else f"\n\n{more}")
 
 
-def section_text(section: Section, fits: Mapping[str, Fit], *, details: bool, answered: bool = False) -> str:
-    """A section as text: the knees unless ``answered`` before, the tables of its views, and findings of the audit."""
+def section_text(
+    section: Section, fits: Mapping[str, Fit], source: str, sweep: Sweep, *, details: bool, answered: bool = False
+) -> str:
+    """A section of ``sweep`` as text: the knees unless ``answered`` before, its tables, and the audit of ``source``."""
+    from measure.auditing.all_checks import not_checked
+
     lines = [] if answered else _knee_lines(list(fits.values()))
     parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in section.views:
@@ -90,7 +103,8 @@ def section_text(section: Section, fits: Mapping[str, Fit], *, details: bool, an
             parts.append(_view_text(view, None if details else MOST_ROWS))
     if section.findings and details:
         parts.append("\n".join(map(str, section.findings)))
-    parts.append("\n".join([*_next_lines(fits), labelled("AUDIT", audit_text(section.findings))]))
+    audit = audit_text(section.findings, not_checked(sweep), source)
+    parts.append("\n".join([*_next_lines(fits), labelled("AUDIT", audit)]))
     return "\n\n".join(p for p in parts if p)
 
 
@@ -120,17 +134,15 @@ def _view_text(view: View, most: int | None) -> str:
     return f"{view.title}\n{view.text.text(most)}{more}"
 
 
-def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> list[MeasuredData]:
-    """Each sweep of a directory, the files together as one, each dataset."""
+def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> dict[str, MeasuredData]:
+    """The files together as one, each sweep of a directory, each dataset: by its source as other commands take it."""
     from calibrate.report.measured import measured, published
 
-    found: list[MeasuredData] = []
     files = [name for name in data if not Path(name).is_dir()]
-    for name in (name for name in data if Path(name).is_dir()):
-        found += [measured(DataSource([str(p)], None, columns).load(), str(p)) for p in _sweeps_in(Path(name))]
-    if files:
-        found.insert(0, measured(DataSource(files, None, columns).load(), ", ".join(files)))
-    return [*found, *(published(name) for name in datasets)]
+    folders = [str(p) for name in data if Path(name).is_dir() for p in _sweeps_in(Path(name))]
+    sources = [DataSource(names, None, columns) for names in ([files] if files else []) + [[name] for name in folders]]
+    found = {source.arguments: measured(source.load(), ", ".join(source.data)) for source in sources}
+    return found | {f"--dataset {name}": published(name) for name in datasets}
 
 
 def _sweeps_in(directory: Path) -> list[Path]:

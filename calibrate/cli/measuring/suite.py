@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +77,7 @@ def measure_suite(
     shown = [measured(results.sweeps[s.directory], s.directory) for s in steps]
     sections, fitted = drawn(shown, [s.suite.purpose for s in steps])
     return Result(
-        lambda: _text(results, sections, fitted, output.directory),
+        lambda: _text(results, [s.directory for s in steps], sections, fitted, output.directory),
         lambda: {
             "suite": plan.name,
             "directory": str(output.directory),
@@ -90,9 +91,16 @@ def measure_suite(
     )
 
 
-def _text(results: SuiteResults, sections: Sequence[Section], fitted: Sequence[Mapping[str, Fit]], where: Path) -> str:
-    """The answer, the tables of every suite, and the next command."""
-    parts = zip(sections, fitted, strict=True)
+def _text(
+    results: SuiteResults,
+    names: Sequence[str],
+    sections: Sequence[Section],
+    fitted: Sequence[Mapping[str, Fit]],
+    where: Path,
+) -> str:
+    """The answer, the tables of every suite, by ``names``, and the next command."""
+    sources = [shlex.quote(str(where / name)) for name in names]
+    parts = zip(sections, fitted, sources, (results.sweeps[name] for name in names), strict=True)
     tables = "\n\n\n".join(section_text(*one, details=False, answered=True) for one in parts)
     closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
     following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
