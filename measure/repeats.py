@@ -165,7 +165,10 @@ def _pooled(spread: list[tuple[float, int]]) -> float:
 def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """A finding for each curve and kind of outlier; the same rule as :func:`flag_outliers`."""
     flags = flag_outliers(points, closed=load.is_closed)
-    for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
+    flagged = points[flags != ""]
+    if flagged.empty:
+        return
+    for (series, flag), rows in flagged.groupby([points["series"], flags], sort=False):
         curve = points[points["series"] == series]
         yield Finding(
             "outlier",

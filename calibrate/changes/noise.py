@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import polygamma, psi, stdtrit
+from scipy.special import polygamma, psi, stdtrit, zeta
 
 from calibrate.inference.parameters import Array
 
@@ -130,7 +130,11 @@ def _inverse_trigamma(value: float) -> float:
     """The x whose trigamma is ``value``, by Newton's method (Smyth 2004, appendix)."""
     x = 0.5 + 1 / value
     for _ in range(50):
-        x += float(polygamma(1, x) * (1 - polygamma(1, x) / value) / polygamma(2, x))
+        trigamma = float(zeta(2, x))  # its derivative is -2 zeta(3, x)
+        step = trigamma * (1 - trigamma / value) / float(zeta(3, x)) / 2
+        x -= step
+        if abs(step) < 1e-12 * x:
+            break
     return x
 
 

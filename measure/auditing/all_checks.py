@@ -208,6 +208,8 @@ _LATE_SHARE, _LEAST_LATE_S = 0.1, 1e-4  # reported from this share of a latency 
 
 def check_repeats(sweep: Sweep) -> Iterator[Finding]:
     """Points whose repeats disagree: the worst of each curve."""
+    if (sweep.means["repeats"] < 2).all():
+        return
     for series, group in each_series(sweep.mean_points()):
         spread = group["throughput_spread"].to_numpy(float)
         if not np.isfinite(spread).any():

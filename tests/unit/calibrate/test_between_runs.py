@@ -59,11 +59,10 @@ def test_repeats_correct_the_share() -> None:
 @pytest.mark.parametrize(("details", "moves"), [({}, LOCAL), (VIRTUAL_HOST, VIRTUAL)])
 def test_intervals_hold_what_other_runs_find_and_sure_is_seldom_wrong(details: dict[str, Any], moves: float) -> None:
     """Latency and peak move between runs by the share, and each point by 1 %: N* = R1 Xpeak moves by both."""
-    truth, inside, wrong = fit(sweep()).knee.load, [], []
+    truth, one, inside, wrong = fit(sweep()).knee.load, sweep(details), [], []
     assert truth is not None
     for seed in range(60):
         random = np.random.default_rng(seed)
-        one = sweep(details)
         slower, lower = np.exp(moves * random.standard_normal(2))
         rate = 10e3 / slower * N / (1 + (N * lower / 6) ** 4) ** 0.25 * np.exp(0.01 * random.standard_normal(len(N)))
         knee = fit(replace(one, points=one.points.assign(throughput_per_s=rate, latency_s=N / rate))).knee
