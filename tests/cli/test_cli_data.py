@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 
 from measure import load_dataset
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_datasets_lists_every_one_of_the_catalogue(qsim):
@@ -140,8 +144,9 @@ def test_show_and_audit_take_one_curve(qsim):
 
 
 def test_show_says_what_its_audit_could_not_check_and_how_to_read_what_it_found(qsim):
-    shown = qsim("show", "docs/data/quick", "--dataset", "004-ssd-mix").out
-    assert "2 warnings (busy-machine, drift-within-run); to read them: qsim audit docs/data/quick\n" in shown
+    quick = str(ROOT / "docs" / "data" / "quick")
+    shown = qsim("show", quick, "--dataset", "004-ssd-mix").out
+    assert f"2 warnings (busy-machine, drift-within-run); to read them: qsim audit {shlex.quote(quick)}\n" in shown
     assert "AUDIT   no errors, no warnings; not checked: repeats (every load was measured once)" in shown
     assert "not checked: repeats" in qsim("datasets", "004-ssd-mix").out
 
