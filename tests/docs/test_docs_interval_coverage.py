@@ -13,7 +13,10 @@ from qsim import Metrics, Network, simulate
 
 LEAST, MOST = 90.0, 98.0
 REFUSED = ("lognormal, scv 20", "Pareto, shape 2.2")
-MORE_CUSTOMERS = {"M/M/1, ρ 0.8": 200_000, "M/M/1, ρ 0.95": 1_000_000, "M/M/3, ρ 0.95": 1_000_000}
+CUSTOMERS = {
+    **{"M/M/1, ρ 0.8": 200_000, "M/M/1, ρ 0.95": 1_000_000, "M/M/3, ρ 0.95": 1_000_000},
+    **dict.fromkeys(("priorities", "open network", "closed network", "two closed classes"), 50_000),
+}
 
 
 def shown(name: str) -> list[list[str]]:
@@ -54,7 +57,7 @@ def run(model: Network, seed: int, customers: int) -> Metrics:
 def test_a_short_version_holds_too(name: str) -> None:
     """60 runs each: so few hits would come once in ten thousand tries if 90 % were true."""
     model, runs = MODELS[name], 60
-    customers = MORE_CUSTOMERS.get(name, 100_000)
+    customers = CUSTOMERS.get(name, 100_000)
     truth = interval_coverage.truth_of(model, customers=50 * customers)
     found = interval_coverage.coverage(model, partial(run, customers=customers), runs, truth, workers=1)
     fewest = binom.ppf(1e-4, runs, LEAST / 100)
