@@ -117,7 +117,7 @@ def without_root_rights() -> Callable[[], object]:
     return lambda: [libc.prctl(_PR_CAPBSET_DROP, c) for c in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of this checkout."""
     return REPOSITORY
