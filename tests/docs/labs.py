@@ -7,10 +7,10 @@ import io
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jupytext
-from nbformat import NotebookNode
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 LABS = Path(__file__).resolve().parents[2] / "examples" / "labs"
 UNANSWERED = "give a number"
@@ -21,9 +21,16 @@ def names() -> list[str]:
     return sorted(path.name for path in LABS.glob("0*.md"))
 
 
+def notebook(path: Path) -> NotebookNode:
+    """A page as Jupyter would see it."""
+    import jupytext  # takes three seconds
+
+    return jupytext.read(path)
+
+
 def cells(path: Path) -> list[NotebookNode]:
-    """The code cells of a page, as Jupyter would see them."""
-    return [cell for cell in jupytext.read(path).cells if cell.cell_type == "code"]
+    """The code cells of a page."""
+    return [cell for cell in notebook(path).cells if cell.cell_type == "code"]
 
 
 def is_check(cell: NotebookNode) -> bool:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import jupytext
 import labs
 import pytest
 
@@ -19,7 +18,7 @@ def test_there_are_seven_labs_each_with_its_key() -> None:
 
 @pytest.mark.parametrize("name", labs.names())
 def test_a_lab_opens_as_a_notebook(name: str) -> None:
-    notebook = jupytext.read(labs.LABS / name)
+    notebook = labs.notebook(labs.LABS / name)
     kinds = [cell.cell_type for cell in notebook.cells]
     assert kinds[0] == "markdown"
     assert kinds.count("code") >= 5
@@ -36,7 +35,7 @@ def test_a_lab_opens_as_a_notebook(name: str) -> None:
 
 @pytest.mark.parametrize("name", labs.names())
 def test_students_do_something_and_the_handout_has_no_answer(name: str) -> None:
-    notebook = jupytext.read(labs.LABS / name)
+    notebook = labs.notebook(labs.LABS / name)
     sources = {c.metadata["nbgrader"]["grade_id"]: c for c in notebook.cells if "nbgrader" in c.metadata}
     order = [c.metadata.get("nbgrader", {}).get("grade_id", "") for c in notebook.cells]
     measured = next(i for i, c in enumerate(notebook.cells) if "keep_table(" in c.source)
@@ -58,7 +57,7 @@ def test_students_do_something_and_the_handout_has_no_answer(name: str) -> None:
 
 @pytest.mark.parametrize("name", labs.names())
 def test_no_answer_stands_between_a_lead_in_and_its_code(name: str) -> None:
-    shown = list(jupytext.read(labs.LABS / name).cells)
+    shown = list(labs.notebook(labs.LABS / name).cells)
     for cell, following in itertools.pairwise(shown):
         if cell.cell_type == "markdown" and cell.source.rstrip().endswith(":") and "nbgrader" not in cell.metadata:
             assert following.cell_type == "code", cell.source

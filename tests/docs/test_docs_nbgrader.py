@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jupytext
 import labs
-import nbformat
 import pytest
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 pytestmark = pytest.mark.slow
 LAB = "03-mm1-live.md"
@@ -38,14 +40,14 @@ def nbgrader(course: Path, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def answered(release: Path) -> nbformat.NotebookNode:
+def answered(release: Path) -> NotebookNode:
     """The handed out notebook with the answers of the key in the places of the stubs."""
     key = (labs.LABS / "key" / LAB).read_text("utf-8")
     given = {"name": 'NAME = "Bo Li"', "guess": "my_guess = 3.2"}
     for identity, expression in re.findall(r"^answer_(\w+) = (.*)$", key, re.M):
         lines = f'from calibrate.lab.exercises import numbers\nn = numbers(NAME, "{identity}")'
         given[f"answer-{identity}"] = f"{lines}\nanswer_{identity} = {expression}"
-    notebook = nbformat.read(release, as_version=4)
+    notebook = labs.notebook(release)
     for cell in notebook.cells:
         identity = cell.metadata.get("nbgrader", {}).get("grade_id")
         if identity in given:
@@ -57,13 +59,14 @@ def answered(release: Path) -> nbformat.NotebookNode:
 
 def test_a_lab_is_handed_out_collected_and_graded(require_module: Callable[..., None], tmp_path: Path) -> None:
     require_module("nbgrader", "pip install nbgrader")
+    import jupytext
     from nbgrader.api import Gradebook
 
     source = tmp_path / "source" / "lab"
     source.mkdir(parents=True)
     (tmp_path / "nbgrader_config.py").write_text(CONFIG)
     shutil.copytree(labs.LABS / "data", source / "data")
-    jupytext.write(jupytext.read(labs.LABS / LAB), source / "lab.ipynb")
+    jupytext.write(labs.notebook(labs.LABS / LAB), source / "lab.ipynb")
     nbgrader(tmp_path, "generate_assignment", "lab", "--create")
     release = tmp_path / "release" / "lab" / "lab.ipynb"
     handout = release.read_text("utf-8")
@@ -72,10 +75,10 @@ def test_a_lab_is_handed_out_collected_and_graded(require_module: Callable[..., 
     key = (labs.LABS / "key" / LAB).read_text("utf-8")
     assert not [line for line in re.findall(r"^answer_\w+ = (.*)$", key, re.M) if line in handout]
 
-    for who, notebook in (("full", answered(release)), ("empty", nbformat.read(release, as_version=4))):
+    for who, notebook in (("full", answered(release)), ("empty", labs.notebook(release))):
         folder = tmp_path / "submitted" / who / "lab"
         shutil.copytree(release.parent, folder)
-        nbformat.write(notebook, folder / "lab.ipynb")
+        jupytext.write(notebook, folder / "lab.ipynb")
     nbgrader(tmp_path, "autograde", "lab", "--create")
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as book:
         points = {who: book.find_submission("lab", who) for who in ("full", "empty")}
