@@ -19,10 +19,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import compared_section, evidence_of
@@ -33,6 +34,9 @@ from measure.errors import MeasureError
 from measure.machine.files import write_durably
 from measure.spreadsheet import plain_cell
 from measure.sweep import Provenance
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MARK = '<meta name="generator" content="qsim report">'
 """The mark of a report of qsim: no other file is ever replaced."""
@@ -88,10 +92,11 @@ def render_paper(sections: Sequence[Section], *, title: str, front: FrontPage) -
     return _rendered("paper.html.j2", [_shortened(_section(s, i)) for i, s in enumerate(sections)], title, front)
 
 
-def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: FrontPage | None) -> str:
+@cache
+def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("calibrate", "report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -99,16 +104,23 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
         lstrip_blocks=True,
         optimized=False,  # these templates have no constants to fold
     )
+
+
+def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: FrontPage | None) -> str:
     shown = None if front is None else {**front.to_dict(), "view": front.view and _view(front.view, "front")}
-    return environment.get_template(template).render(
-        title=title or "qsim report",
-        mark=MARK,
-        plotlyjs=base64.b64encode((files("calibrate.report") / PLOTLY).read_bytes()).decode(),
-        packed=_packed(sections, shown),
-        dark_colours={k.lower(): v for k, v in DARK.items()},
-        written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        sections=sections,
-        front=shown,
+    return (
+        _templates()
+        .get_template(template)
+        .render(
+            title=title or "qsim report",
+            mark=MARK,
+            plotlyjs=base64.b64encode((files("calibrate.report") / PLOTLY).read_bytes()).decode(),
+            packed=_packed(sections, shown),
+            dark_colours={k.lower(): v for k, v in DARK.items()},
+            written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+            sections=sections,
+            front=shown,
+        )
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -107,6 +108,12 @@ WORK: dict[str, tuple[Callable[[Path], object], Callable[[Path], None]]] = {
 }
 NEW = ("fit", "fleet", "watch")
 """Files that are never replaced: where the name was given before the fault, the work is done."""
+
+
+@pytest.fixture(autouse=True)
+def fsync_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test here cuts the power."""
+    monkeypatch.setattr("os.fsync", os.fstat)
 
 
 def again(work: Callable[[Path], object], whole: Callable[[Path], None], folder: Path, name: str) -> None:
