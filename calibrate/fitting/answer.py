@@ -18,6 +18,7 @@ from qsim.text_table import labelled, table, without_empty
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
     from calibrate.fitting.knee import Knee
+    from calibrate.inference.parameters import Estimate
     from measure.loads import Load, LoadKind
 
 QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
@@ -120,10 +121,18 @@ def peak_line(fit: Fit) -> str:
         return ""
     if never_approached(fit):
         return least_peak(fit)
-    alone = not fit.used or (len(fit.used) == 1 and not found.identified)
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
-    sure = "assumed" if alone else fit.sureness(found.identified, found.low, found.high)
-    return ", ".join(part for part in (peak_figure(fit), moved, sure) if part)
+    return ", ".join(part for part in (peak_figure(fit), moved, _peak_word(fit, found)) if part)
+
+
+def _peak_word(fit: Fit, found: Estimate) -> str:
+    """The sureness of the peak; where a memory's is beyond every point, how far these reach."""
+    if not fit.used or (len(fit.used) == 1 and not found.identified):
+        return "assumed"
+    word, reached = fit.sureness(found.identified, found.low, found.high), max(fit.used_throughput_per_s)
+    if word == "doubtful" or not fit.load_type.is_delay or found.low is None or found.low <= reached:
+        return word
+    return f"assumed: these points reach {fit.load_type.throughput_figure(reached)}"
 
 
 def never_approached(fit: Fit) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from calibrate import Fit, compare, fit, predict
+from calibrate.fitting.answer import fit_answer
 from calibrate.models.memory_curve import MemoryCurve
 from calibrate.next import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
@@ -109,3 +110,14 @@ def test_a_buffer_that_fits_a_cache_is_refused_by_whatever_fits_a_memory() -> No
     faster = published().points.assign(latency_s=lambda t: t["latency_s"] / 20)
     with pytest.raises(DataError, match=r"a cache of the CPU|a level-1 or level-2 cache"):
         points_of(Sweep(faster, "bandwidth", "B/s"))
+
+
+def test_a_peak_beyond_every_point_is_assumed_and_says_how_far_they_reach() -> None:
+    sweep, beyond = load_dataset("001-memory"), []
+    for name in sweep.series:
+        found = fit(sweep, series=name)
+        low = found.parameters["B"].low
+        assert low is not None
+        beyond.append(low > max(found.used_throughput_per_s))
+        assert ("assumed: these points reach" in fit_answer(found)[-1]) == beyond[-1]
+    assert 0 < sum(beyond) < len(beyond)
