@@ -165,10 +165,9 @@ def _pooled(spread: list[tuple[float, int]]) -> float:
 def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """A finding for each curve and kind of outlier; the same rule as :func:`flag_outliers`."""
     flags = flag_outliers(points, closed=load.is_closed)
-    flagged = points[flags != ""]
-    if flagged.empty:
+    if (flags == "").all():
         return
-    for (series, flag), rows in flagged.groupby([points["series"], flags], sort=False):
+    for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
         curve = points[points["series"] == series]
         yield Finding(
             "outlier",

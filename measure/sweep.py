@@ -283,7 +283,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     if points.empty:
         raise DataError(f"{where}: the table has no point")
     table = points if _is_typed(points) else _typed(points)
-    figures = table[[*_NUMBERS]].to_numpy(float)
+    figures = np.column_stack([table[c].to_numpy(float) for c in _NUMBERS])
     for column, what in (("throughput_per_s", "throughput"), ("latency_s", "latency"), ("load", "load")):
         values = figures[:, _NUMBERS.index(column)]
         bad = ~np.isfinite(values) | ((values < 0) if column == "load" else (values <= 0))
