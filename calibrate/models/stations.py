@@ -161,7 +161,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         else f"any number of servers from {low} to {high} explains these points; {pins(points, found, likely)}"
     )
     tails = (0.5 * (1 - level), 0.5 * (1 + level))
-    times = [found.times(np.flatnonzero(found.servers == c), tails) for c in likely]
+    times = [found.times(rows, tails) for rows in found.rows_of(likely)]
     s_ends, z_ends = (np.array([one[i] for one in times]).T for i in (0, 1))
     z_low, z_high = float(z_ends[0].min()), float(z_ends[1].max())
     ends = {
@@ -193,10 +193,7 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
         return f"the peak may lie far beyond these points: measure {points.load_type.at(4 * points.load[-1])}"
     means = np.exp(np.average(np.log(found.crossing), weights=found.mass))
     depths = np.array([n for n in (*range(1, 17), *(2.0**i for i in range(5, 12))) if n <= max(4.0, 2 * means)])
-    best_cells = []
-    for servers in likely:
-        of = np.flatnonzero(found.servers == servers)
-        best_cells.append(of[np.argmax(found.log_mass[of])])
+    best_cells = [of[np.argmax(found.log_mass[of])] for of in found.rows_of(likely)]
     curves = []
     for queues in KINDS:
         rows = [i for i in best_cells if found.own_queues[i] == (queues == "random")]

@@ -107,7 +107,13 @@ class StructurePosterior:
     def likely_servers(self, level: float) -> list[int]:
         """Numbers of servers that the points do not rule out at ``level``, ascending."""
         allowed = -0.5 * NormalDist().inv_cdf(0.5 + level / 2) ** 2
-        return sorted({int(c) for c in self.servers[self.log_likelihood >= allowed]})
+        return [int(c) for c in np.unique(self.servers[self.log_likelihood >= allowed])]
+
+    def rows_of(self, servers: Sequence[int]) -> list[IntArray]:
+        """The cells of each number of ``servers``, in their order."""
+        order = np.argsort(self.servers, kind="stable")
+        first, end = (np.searchsorted(self.servers, servers, side, order) for side in ("left", "right"))
+        return [order[i:j] for i, j in zip(first, end, strict=True)]
 
     def best_servers(self) -> int:
         """The most probable number of servers."""
