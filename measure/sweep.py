@@ -218,15 +218,9 @@ class Sweep(Result):
         with np.errstate(invalid="ignore"):  # unknown bandwidths
             moved = np.add.reduceat(np.nan_to_num(bandwidth), starts) / np.add.reduceat(np.isfinite(bandwidth), starts)
         limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]
-        columns: dict[str, Any] = {
-            "load": None,  # the first column
-            **{name: first[name].array for name in first.columns},
-            **self.means,
-            "repeats": repeats,
-            "bandwidth_bytes_per_s": moved,
-            **{name: [limit[name] for limit in limits] for name in limits[0]},
-        }
-        return pd.DataFrame(columns)
+        known = {"load": None, **{name: first[name].array for name in first.columns}}  # the load is the first column
+        changed = {**self.means, "repeats": repeats, "bandwidth_bytes_per_s": moved}
+        return pd.DataFrame({**known, **changed, **{name: [one[name] for one in limits] for name in limits[0]}})
 
     def to_frame(self) -> pd.DataFrame:
         """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_unit``."""

@@ -129,10 +129,9 @@ def check_curve(curve: ClosedCurve) -> Iterator[Finding]:
 def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
     """Findings on bandwidth against throughput x block, where all three are given."""
     points = sweep.points
-    given = (points["bandwidth_bytes_per_s"] + points["block_bytes"]).notna()
-    if not given.any():
+    points = points[(points["bandwidth_bytes_per_s"] + points["block_bytes"]).notna()]
+    if points.empty:
         return
-    points = points[given]
     times = points["bandwidth_bytes_per_s"] / (points["throughput_per_s"] * points["block_bytes"])
     middle = float(times.median())
     if abs(middle - 1) <= 0.015:
