@@ -47,6 +47,8 @@ POINTS = 12
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(POINTS)
 SHORT, RARE, MARGIN, LOG_STEP = -40.0, 1e-15, 1.0, 2e-3
 """The integral over log t begins here, ends beyond the quantile that this share passes, and goes in these steps."""
+VANISHED = 746.0
+"""The exponential of minus this is zero."""
 FEWEST_STATES = 64
 """The least states that are tabulated at once."""
 
@@ -101,7 +103,11 @@ def more_than(service: Distribution, arrival_rate: float, most: int) -> FloatArr
     log_t = np.arange(SHORT, math.log(service.quantile(1 - RARE) / service.mean) + MARGIN, LOG_STEP)
     x = arrival_rate * service.mean * np.exp(log_t)
     still_on = LOG_STEP * (1 - service.cdf(service.mean * np.exp(log_t)))
-    return np.array([np.exp((k + 1) * np.log(x) - x - gammaln(k + 1)) @ still_on for k in n])
+    scale, log_x = gammaln(n + 1), np.log(x)
+    begins = np.searchsorted(log_x, (scale - VANISHED) / (n + 1))
+    return np.array(
+        [np.exp((k + 1) * log_x[i:] - x[i:] - scale[k]) @ still_on[i:] for k, i in zip(n, begins, strict=True)]
+    )
 
 
 METHOD = "Pollaczek-Khinchine (Kleinrock 1975, section 5.6)"
