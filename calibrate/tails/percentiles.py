@@ -100,10 +100,11 @@ def predict_tails(
     known: dict[tuple[Structure, float], tuple[float, Array]] = {}
 
     def run(structure: Structure, depth: float) -> tuple[float, Array]:
-        if (structure, depth) not in known:
+        asked = structure if depth > 1 else replace(structure, servers=1)  # a lone request meets no queue
+        if (asked, depth) not in known:
             shares = np.array(list(QUANTILES.values()))
-            known[structure, depth] = response(alone, structure, depth, shares, customers, seed)
-        return known[structure, depth]
+            known[asked, depth] = response(alone, asked, depth, shares, customers, seed)
+        return known[asked, depth]
 
     shaped = [n for n, one in seen_at.items() if _has_shape(one)]
     shown = {n: _observed(seen_at[n]) if typical is None or n not in typical else typical[n] for n in shaped}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Sta
 DEPTHS = (2, 4, 8, 16, 32)
 
 
+@cache
 def seen(law: Distribution, servers: int, queues: str) -> tuple[dict[float, Histogram], dict[float, float]]:
     """What a device would show: its histogram at every depth, and the mean response times."""
     times = of_samples(law.sample(np.random.default_rng(3), 30_000))
