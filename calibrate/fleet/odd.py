@@ -16,10 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from calibrate.inference.parameters import Array, Mask
+
+Rows = npt.NDArray[np.intp]
 
 FALSE_ALARMS = 0.05
 LEAST = 8
@@ -104,38 +107,44 @@ def with_oddness(
 
     ``curves`` holds the throughputs: a row for each of ``drives``, a column for each load, NaN where not measured.
     """
-    kinds = pd.Series(0, index=drives.index)
-    logs = pd.DataFrame(np.log(curves.to_numpy()), curves.index, curves.columns)
-    for _, group in drives.groupby(LIKE[:3], sort=False):
-        known = _shared(logs.loc[group.index])
-        if known.shape[1]:
-            kinds[known.index] = crowds(known.to_numpy())
-    table = drives.assign(kind=kinds, odd="")
-    groups = [(group, _shared(logs.loc[group.index])) for _, group in table.groupby(LIKE, sort=False)]
-    tests = sum(known.shape[1] + 1 for _, known in groups if len(known) >= LEAST)
+    logs, loads = np.log(curves.to_numpy(float)), curves.columns.to_numpy(float)
+    kinds, odd_texts = np.zeros(len(drives), dtype=int), np.full(len(drives), "", dtype=object)
+    for rows in _groups(drives, LIKE[:3]):
+        here, common = _shared(logs, rows)
+        if common.any():
+            kinds[here] = crowds(logs[here][:, common])
+    table = drives.assign(kind=kinds)
+    groups = [(rows[0], *_shared(logs, rows)) for rows in _groups(table, LIKE)]
+    tests = sum(int(common.sum()) + 1 for _, here, common in groups if len(here) >= LEAST)
     powers = []
-    for group, known in groups:
-        series, model, firmware, kind = (group[name].iloc[0] for name in LIKE)
-        power = Power(series, model, firmware, int(kind), len(known))
-        if len(known) >= LEAST and known.shape[1]:
-            level = false_alarms / tests
-            values = np.column_stack([known.to_numpy(), known.mean(axis=1)])
+    for first, here, common in groups:
+        series, model, firmware, kind = (table[name].iloc[first] for name in LIKE)
+        power = Power(series, model, firmware, int(kind), len(here))
+        if len(here) >= LEAST and common.any():
+            level, known = false_alarms / tests, logs[here][:, common]
+            values = np.column_stack([known, known.mean(axis=1)])
             odd = np.column_stack([apart(column, level) for column in values.T])
             healthy = [column[~away] for column, away in zip(values.T, odd.T, strict=True)]
             ratios = np.exp(values - np.array([np.median(column) for column in healthy]))
-            rows = np.flatnonzero(odd.any(axis=1))
-            loads = known.columns.to_numpy(float)
-            table.loc[known.index[rows], "odd"] = [_text(loads, ratios[row], odd[row]) for row in rows]
+            for row in np.flatnonzero(odd.any(axis=1)):
+                odd_texts[here[row]] = _text(loads[common], ratios[row], odd[row])
             *of_load, of_all = (_seen(column, level) for column in healthy)
             power = replace(power, one_load_pct=max(of_load), all_loads_pct=of_all)
         powers.append(power)
-    return table, powers
+    return table.assign(odd=odd_texts), powers
 
 
-def _shared(logs: pd.DataFrame) -> pd.DataFrame:
-    """The common loads and their drives: loads of most drives, and the drives that have all of these."""
-    common = logs.loc[:, logs.notna().mean() > 1 - MOST_ODD]
-    return common.dropna()
+def _groups(drives: pd.DataFrame, alike: list[str]) -> list[Rows]:
+    """The rows of the drives with the same values in these columns, group after group by its first row."""
+    found = map(np.asarray, drives.groupby(alike, sort=False).indices.values())
+    return sorted(found, key=lambda rows: int(rows[0]))
+
+
+def _shared(logs: Array, rows: Rows) -> tuple[Rows, Mask]:
+    """The drives that have all common loads, and which loads (m,) are common: those of most of the drives ``rows``."""
+    known = ~np.isnan(logs[rows])
+    common = np.asarray(known.mean(axis=0) > 1 - MOST_ODD)
+    return rows[known[:, common].all(axis=1)], common
 
 
 def _seen(healthy: Array, level: float) -> float:
