@@ -31,7 +31,7 @@ class Chain:
     def __init__(self, arrivals: Distribution, service: Distribution, c: int) -> None:  # noqa: PLR0912
         (a, A), (b, S) = arrivals.phases(), service.phases()  # type: ignore[misc]
         rho = service.mean / arrivals.mean / c
-        levels = c + 40 + math.ceil(34 * max(1.0, (arrivals.scv + service.scv) / 2) / (1 - rho))
+        levels = c + 40 + math.ceil(24 * max(1.0, (arrivals.scv + service.scv) / 2) / (1 - rho))
         busy = [list(itertools.product(range(b.size), repeat=min(n, c))) for n in range(c + 1)]
         place: dict[tuple[int, int, tuple[int, ...]], int] = {}
         for n, phase in itertools.product(range(levels), range(a.size)):
@@ -125,7 +125,8 @@ def test_first_come_first_served_on_servers_is_its_chain(seed: int) -> None:
     [
         (Exponential(1 / 1.4), HyperExponential.from_moments(1.0, 100.0), 0.999),
         (HyperExponential.from_moments(1 / 1.4, 100.0), Erlang(2, 1.0), 0.999),
-        (Exponential(1.0), HyperExponential.from_moments(1.0, 1000.0), 0.9),
+        (Exponential(1.0), HyperExponential.from_moments(1.0, 200.0), 0.9),
+        pytest.param(Exponential(1.0), HyperExponential.from_moments(1.0, 1000.0), 0.9, marks=pytest.mark.slow),
     ],
 )
 def test_two_servers_of_extreme_laws_are_their_chain(arrivals: Distribution, service: Distribution, q: float) -> None:
@@ -171,7 +172,7 @@ def test_one_server_of_any_arrivals_is_a_root_in_sixty_digits(scv: float, rho: f
 def test_a_variance_is_that_of_the_chain() -> None:
     r: Metrics = solve(GGc(Erlang(2, 0.6), HyperExponential.from_moments(1.0, 4.0), 2))
     chain = Chain(Erlang(2, 0.6), HyperExponential.from_moments(1.0, 4.0), 2)
-    t = np.linspace(0, 40 * r.W, 4001)
+    t = np.linspace(0, 40 * r.W, 1001)
     lasting = expm_multiply(chain.moves, chain.start, 0.0, float(t[-1]), t.size).sum(axis=1)
     second = 2 * np.trapezoid(t * lasting, t)
     assert r.variance("W") == pytest.approx(second - r.W**2, rel=1e-3)

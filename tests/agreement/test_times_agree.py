@@ -92,7 +92,7 @@ class Bracket:
 
 def integral_of_survival(law: Distribution, x: FloatArray) -> FloatArray:
     """E[min(T, x)] by Simpson's rule over cells that no jump of these laws lies inside of."""
-    beyond = [start + np.geomspace(1e-15 * x[-1], x[-1], 100_000) for start in (0.0, 0.2, 0.5, 1.0)]  # laws begin there
+    beyond = [start + np.geomspace(1e-15 * x[-1], x[-1], 10_000) for start in (0.0, 0.2, 0.5, 1.0)]  # laws begin there
     edges = np.unique(np.concatenate([*beyond, x, [0.0, 0.2, 0.5, 1.0]]))
     edges = edges[edges <= x[-1]]
     atoms = law.values if isinstance(law, Empirical) else ()

@@ -97,7 +97,7 @@ def moments(r: Metrics, of: str) -> tuple[float, float]:
         t = end * math.exp(-x)
         return t * float(r.survival(t, of)) * np.array([1.0, 2 * t])
 
-    first, second = quad_vec(both, 0.0, 40.0, epsabs=1e-7 * end**2, epsrel=1e-7, limit=400)[0]
+    first, second = quad_vec(both, 0.0, 20.0, epsabs=1e-7 * end**2, epsrel=1e-7, limit=400)[0]
     return first, second - first**2
 
 
