@@ -1,6 +1,6 @@
 """What works on which system, tried out on this one without the modules and functions that the others lack.
 
-``as_on/sitecustomize.py`` takes them away. Each command of the documentation's table runs as a program of its own.
+``as_on/sitecustomize.py`` takes them away from a program, which runs the commands of the documentation's table in turn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,17 @@ QUICK = {
     "qsim simulate": ["--customers", "10000"],
 }
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+#: Runs commands, and prints of each its exit code, both streams and what it raised.
+IN_TURN = """
+import json, sys
+from typer.testing import CliRunner
+from calibrate.cli.app import app
+
+runs = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([(run.exit_code, run.stdout, run.stderr, repr(run.exception)) for run in runs]))
+"""
+
+Runs = dict[str, tuple[int, str, str, str]]
 
 
 def environment(system: str, **more: str) -> dict[str, str]:
@@ -47,27 +56,13 @@ def environment(system: str, **more: str) -> dict[str, str]:
     return {**os.environ, "AS_ON": system, "PYTHONPATH": path, **more}
 
 
-@pytest.fixture(params=OTHERS)
-def system(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def run(system: str, tmp_path: Path) -> Run:
-    """``run(["solve", ...])`` runs qsim as on that system, in an empty directory."""
-
-    def start(args: list[str], **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*QSIM, *args],
-            cwd=tmp_path,
-            env=environment(system, **more),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
-
-    return start
+def in_turn(system: str, commands: tuple[str, ...], folder: Path, **more: str) -> Runs:
+    """What each command does as on that system, in a folder; one program runs them all."""
+    words = json.dumps([arguments(command, folder) for command in commands])
+    printed = subprocess.check_output(
+        [sys.executable, "-c", IN_TURN, words], cwd=folder, env=environment(system, **more), text=True, timeout=LIMIT_S
+    )
+    return dict(zip(commands, json.loads(printed), strict=True))
 
 
 def arguments(command: str, folder: Path) -> list[str]:
@@ -77,6 +72,23 @@ def arguments(command: str, folder: Path) -> list[str]:
     return [*(places.get(word, word) for word in command.split()[1:]), *quick]
 
 
+@pytest.fixture(scope="module", params=OTHERS)
+def system(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def works(system: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return in_turn(system, (*WORKS, "qsim doctor --json"), tmp_path_factory.mktemp("works"))
+
+
+@pytest.fixture(scope="module")
+def refused(system: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Without any other program to be found."""
+    folder = tmp_path_factory.mktemp("refused")
+    return in_turn(system, ON_LINUX, folder, PATH=str(folder))
+
+
 def test_the_systems_differ(system: str) -> None:
     lacking = "import os, platform; print(platform.system(), hasattr(os, 'O_DIRECT'), hasattr(os, 'getuid'))"
     found = subprocess.check_output([sys.executable, "-c", lacking], env=environment(system), text=True)
@@ -84,38 +96,38 @@ def test_the_systems_differ(system: str) -> None:
 
 
 @pytest.mark.parametrize("command", WORKS)
-def test_it_works(run: Run, command: str, tmp_path: Path) -> None:
+def test_it_works(works: Runs, command: str) -> None:
     if command.startswith("qsim measure memory") and (os.cpu_count() or 1) < 2:
         pytest.skip("a memory under load needs two processors")
-    done = run(arguments(command, tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    code, out, err, raised = works[command]
+    assert code == 0, (err, raised)
+    assert out
 
 
 @pytest.mark.parametrize("command", ON_LINUX)
-def test_it_is_refused_in_one_line(run: Run, command: str, tmp_path: Path) -> None:
-    refused = run(arguments(command, tmp_path), PATH=str(tmp_path))
-    assert refused.returncode == 1, refused.stderr
-    assert refused.stdout == ""
-    (line,) = refused.stderr.splitlines()
+def test_it_is_refused_in_one_line(refused: Runs, command: str) -> None:
+    code, out, err, raised = refused[command]
+    assert (code, out) == (1, ""), (err, raised)
+    (line,) = err.splitlines()
     assert line.startswith("error: ")
     assert "internal error" not in line
 
 
-def test_a_drive_is_not_measured_through_the_page_cache(run: Run, tmp_path: Path) -> None:
+def test_a_drive_is_not_measured_through_the_page_cache(system: str, tmp_path: Path) -> None:
     fio = tmp_path / "bin" / "fio"
     fio.parent.mkdir()
     fio.write_text("#!/bin/sh\necho fio-3.36\n", encoding="utf-8")
     fio.chmod(0o755)
     search = os.pathsep.join([str(fio.parent), os.environ["PATH"]])
-    refused = run(["measure", "fio", str(tmp_path), "--out", "out"], PATH=search)
-    assert refused.returncode == 1
-    assert "has no direct I/O (O_DIRECT)" in refused.stderr
+    command = "qsim measure fio TARGET --out DIR"
+    code, _, err, _ = in_turn(system, (command,), tmp_path, PATH=search)[command]
+    assert code == 1
+    assert "has no direct I/O (O_DIRECT)" in err
     assert not (tmp_path / "out").exists()
 
 
-def test_the_doctor_says_what_this_system_does_not_do(run: Run) -> None:
-    parts = {p["name"]: p for p in json.loads(run(["doctor", "--json"]).stdout)["parts"]}
+def test_the_doctor_says_what_this_system_does_not_do(works: Runs) -> None:
+    parts = {p["name"]: p for p in json.loads(works["qsim doctor --json"][1])["parts"]}
     assert not parts["Linux"]["present"]
     assert not {"io_uring", "huge pages"} & parts.keys()
 
