@@ -88,7 +88,7 @@ def sequence(name: str, values: object) -> tuple[Any, ...]:
 
 def non_negatives(name: str, values: object) -> tuple[float, ...]:
     """A list of finite numbers, each zero or more."""
-    listed = sequence(name, values)
+    listed = sequence(name, values.tolist() if isinstance(values, np.ndarray) else values)
     if all(type(v) is float and 0 <= v < math.inf for v in listed):  # most lists, and at once
         return listed
     return tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(listed))

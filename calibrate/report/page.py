@@ -108,19 +108,16 @@ def _templates() -> Environment:
 
 def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: FrontPage | None) -> str:
     shown = None if front is None else {**front.to_dict(), "view": front.view and _view(front.view, "front")}
-    return (
-        _templates()
-        .get_template(template)
-        .render(
-            title=title or "qsim report",
-            mark=MARK,
-            plotlyjs=base64.b64encode((files("calibrate.report") / PLOTLY).read_bytes()).decode(),
-            packed=_packed(sections, shown),
-            dark_colours={k.lower(): v for k, v in DARK.items()},
-            written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-            sections=sections,
-            front=shown,
-        )
+    page = _templates().get_template(template)
+    return page.render(
+        title=title or "qsim report",
+        mark=MARK,
+        plotlyjs=base64.b64encode((files("calibrate.report") / PLOTLY).read_bytes()).decode(),
+        packed=_packed(sections, shown),
+        dark_colours={k.lower(): v for k, v in DARK.items()},
+        written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        sections=sections,
+        front=shown,
     )
 
 

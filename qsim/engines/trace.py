@@ -45,7 +45,7 @@ class Servers:
     def admit(self, arrival: float, service: float) -> tuple[float, int]:
         """Start and server of a customer that arrives after all others: the server free longest takes it."""
         since, server = self._free[0]
-        start = max(arrival, since)
+        start = arrival if arrival > since else since
         heapreplace(self._free, (start + service, server))
         return start, server
 
@@ -137,24 +137,10 @@ def trace(model: Network, interarrivals: npt.ArrayLike, services: npt.ArrayLike)
         raise InvalidParameterError(
             "services", f"must be as many as interarrivals ({gaps.size}), not {times.size}", value=times.size
         )
-    arrivals, servers = np.cumsum(gaps), followed_queue(model).servers
-    if servers == 1:
-        starts, taken = _starts_at_one(arrivals, times), np.zeros(times.size, dtype=int)
-    else:
-        line = Servers(servers)
-        steps = [line.admit(*customer) for customer in zip(arrivals.tolist(), times.tolist(), strict=True)]
-        starts, taken = map(np.array, zip(*steps, strict=True))
-    return SamplePath(arrivals, starts, starts + times, taken)
-
-
-def _starts_at_one(arrivals: FloatArray, services: FloatArray) -> FloatArray:
-    """The starts at one server: what :class:`Servers` gives, without its heap."""
-    free, starts = 0.0, []
-    for arrival, service in zip(arrivals.tolist(), services.tolist(), strict=True):
-        start = arrival if arrival > free else free
-        starts.append(start)
-        free = start + service
-    return np.array(starts)
+    arrivals, servers = np.cumsum(gaps), Servers(followed_queue(model).servers)
+    admitted = map(servers.admit, arrivals.tolist(), times.tolist())
+    path = np.fromiter(admitted, [("start", float), ("server", int)], len(times))
+    return SamplePath(arrivals, path["start"], path["start"] + times, path["server"])
 
 
 def followed_queue(model: Network) -> OpenQueue:
@@ -171,19 +157,13 @@ def followed_queue(model: Network) -> OpenQueue:
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:
-    if not _are_times(values):
-        values = _check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values)
-    times = np.array(values)
+    numbers = isinstance(values, np.ndarray) and values.dtype == float and values.ndim == 1
+    times = np.array(values if numbers else _check.non_negatives(name, values))
+    if not ((times >= 0) & (times < np.inf)).all():
+        _check.non_negatives(name, values)
     if times.size == 0:
         raise InvalidParameterError(name, "must be a list of at least one time, not an empty one")
     return times
-
-
-def _are_times(values: npt.ArrayLike) -> bool:
-    """Whether it is an array of finite numbers, zero or more, seen at once."""
-    if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1:
-        return False
-    return bool(((values >= 0) & (values < np.inf)).all())
 
 
 def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatArray]:
