@@ -14,6 +14,7 @@ each larger than odd drives may be, are judged separately.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -109,17 +110,16 @@ def with_oddness(
     """
     logs, loads = np.log(curves.to_numpy(float)), curves.columns.to_numpy(float)
     kinds, odd_texts = np.zeros(len(drives), dtype=int), np.full(len(drives), "", dtype=object)
-    for rows in _groups(drives, LIKE[:3]):
+    makes = [drives[name].tolist() for name in LIKE[:3]]
+    for rows in _groups(*makes).values():
         here, common = _shared(logs, rows)
         if common.any():
             kinds[here] = crowds(logs[here][:, common])
-    table = drives.assign(kind=kinds)
-    groups = [(rows[0], *_shared(logs, rows)) for rows in _groups(table, LIKE)]
+    groups = [(key, *_shared(logs, rows)) for key, rows in _groups(*makes, kinds.tolist()).items()]
     tests = sum(int(common.sum()) + 1 for _, here, common in groups if len(here) >= LEAST)
     powers = []
-    for first, here, common in groups:
-        series, model, firmware, kind = (table[name].iloc[first] for name in LIKE)
-        power = Power(series, model, firmware, int(kind), len(here))
+    for (series, model, firmware, kind), here, common in groups:
+        power = Power(series, model, firmware, kind, len(here))
         if len(here) >= LEAST and common.any():
             level, known = false_alarms / tests, logs[here][:, common]
             values = np.column_stack([known, known.mean(axis=1)])
@@ -131,13 +131,15 @@ def with_oddness(
             *of_load, of_all = (_seen(column, level) for column in healthy)
             power = replace(power, one_load_pct=max(of_load), all_loads_pct=of_all)
         powers.append(power)
-    return table.assign(odd=odd_texts), powers
+    return drives.assign(kind=kinds, odd=odd_texts), powers
 
 
-def _groups(drives: pd.DataFrame, alike: list[str]) -> list[Rows]:
-    """The rows of the drives with the same values in these columns, group after group by its first row."""
-    found = map(np.asarray, drives.groupby(alike, sort=False).indices.values())
-    return sorted(found, key=lambda rows: int(rows[0]))
+def _groups(*columns: list[Any]) -> dict[tuple[Any, ...], Rows]:
+    """The rows that have the same values in these columns, by those values, in the order of their first rows."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for row, key in enumerate(zip(*columns, strict=True)):
+        found.setdefault(key, []).append(row)
+    return {key: np.array(rows) for key, rows in found.items()}
 
 
 def _shared(logs: Array, rows: Rows) -> tuple[Rows, Mask]:
