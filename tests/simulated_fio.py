@@ -12,7 +12,7 @@ from measure.formats.fio.latency_bins import bin_edges, bin_of
 from qsim import Closed, Distribution, Station, simulate
 
 TEMPLATE = Path(__file__).parent / "golden" / "data" / "fio" / "json-plus.json"
-REQUESTS = 20_000
+REQUESTS, ALIKE = 20_000, 10  # of which so many take the same time
 
 
 def write_simulated(
@@ -28,11 +28,11 @@ def write_simulated(
     folder.mkdir()
     for number, depth in enumerate(depths):
         run = simulate(Closed(depth, [Station(law, servers=servers)]), customers=100_000, seed=seed + depth)
-        shares = (np.arange(REQUESTS) + 0.5) / REQUESTS
+        shares = (np.arange(0, REQUESTS, ALIKE) + ALIKE / 2) / REQUESTS
         times_ns = np.floor(1e9 * np.array([run.quantile(float(q)) for q in shares]))
         numbers, counts = np.unique(bin_of(times_ns), return_counts=True)
         lower, upper = bin_edges(numbers)
-        bins = {str(int((a + b) // 2)): int(n) for a, b, n in zip(lower, upper, counts, strict=True)}
+        bins = {str(int((a + b) // 2)): ALIKE * int(n) for a, b, n in zip(lower, upper, counts, strict=True)}
         document = json.loads(TEMPLATE.read_text())
         document["timestamp"] = started_s + 10 * number
         document["timestamp_ms"] = 1000 * document["timestamp"]

@@ -15,7 +15,7 @@ from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Station, simulate
 
-DEPTHS = (2, 4, 8, 16, 32)
+DEPTHS, FEWER = (2, 4, 8, 16, 32), 20_000
 
 
 @cache
@@ -100,9 +100,9 @@ def test_where_no_structure_does_the_mean_is_that_of_the_fitted_curve() -> None:
     found, means = seen(LogNormal(1e-3, 0.1), 4, "shared")
     odd = {n: Histogram(h.lower_s**1.5, h.upper_s**1.5, h.counts) if n > 1 else h for n, h in found.items()}
     used = {1.0: means[1.0], 32.0: 0.3 * means[32.0]}
-    plain = predict_tails(odd, used, [8])
+    plain = predict_tails(odd, used, [8], customers=FEWER)
     guided = predict_tails(odd, used, [8], curve={8.0: 10 * means[8.0]})
-    higher = predict_tails(odd, used, [8], curve={8.0: 20 * means[8.0]})
+    higher = predict_tails(odd, used, [8], curve={8.0: 20 * means[8.0]}, customers=FEWER)
     assert guided.trust < 0.2
     assert higher.points[0].predicted["p99_s"] > 1.7 * guided.points[0].predicted["p99_s"]
     assert guided.points[0].predicted["p99_s"] > plain.points[0].predicted["p99_s"]
@@ -186,13 +186,13 @@ def test_noise_at_one_depth_counts_at_all() -> None:
 def test_the_sentence_says_what_the_measurement_allows() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
     used = {n: means[n] for n in (1.0, 32.0)}
-    repeated = predict_tails(found, used, [8], noise=np.array([0.1, 0.2, 0.3, 0.4]))
+    repeated = predict_tails(found, used, [8], noise=np.array([0.1, 0.2, 0.3, 0.4]), customers=FEWER)
     assert "Repeats of one depth differ by 30 %." in repeated.sentence()
-    once = predict_tails(found, used, [8])
+    once = predict_tails(found, used, [8], customers=FEWER)
     assert once.noise is None
     assert "Nothing was repeated" in once.sentence()
     few = {n: Histogram(h.lower_s, h.upper_s, np.maximum(h.counts // 100, 1)) for n, h in found.items()}
-    assert predict_tails(few, used, [8]).sampling > 3 * once.sampling
+    assert predict_tails(few, used, [8], customers=FEWER).sampling > 3 * once.sampling
 
 
 def test_without_depth_1_or_a_deep_point_it_says_what_to_measure() -> None:
@@ -218,8 +218,9 @@ def test_of_one_bin_at_a_deeper_depth_only_the_mean_counts() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 4, "shared")
     used = {n: means[n] for n in (1.0, 8.0, 32.0)}
     coarse = {n: one_bin(h) if n in (8.0, 16.0) else h for n, h in found.items()}
-    tails = predict_tails(coarse, used, [8, 16])
-    absent = predict_tails({n: h for n, h in found.items() if n not in (8.0, 16.0)}, used, [8, 16])
+    tails = predict_tails(coarse, used, [8, 16], customers=FEWER)
+    without = {n: h for n, h in found.items() if n not in (8.0, 16.0)}
+    absent = predict_tails(without, used, [8, 16], customers=FEWER)
     assert [p.observed for p in tails.points] == [{}, {}]
     assert tails.points[1].predicted == absent.points[1].predicted
 
