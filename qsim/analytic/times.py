@@ -248,10 +248,11 @@ class CompoundTimes:
             return self._tables[reach]
         times: FloatArray = reach / self._points * np.arange(self._points + 1, dtype=np.float64)
         # Of a residual service ending in each cell; of a service at 0, then in each cell.
-        piece = np.diff(self._service.limited_mean(times)) / self._service.mean
+        limited = self._service.limited_mean(times)
+        piece = np.diff(limited) / self._service.mean
         own = np.diff(self._own.cdf(times), prepend=0.0)
         down, up = (piece, np.append(own[0] + own[1], own[2:])), (np.append(0.0, piece[:-1]), own[:-1])
-        share = self._share_up(times)
+        share = self._share_up(times, limited)
         kept = (1 - share) * piece + np.append(0.0, (share * piece)[:-1]), (down[1] + up[1]) / 2
         waiting, responding = [], []
         for pieces, services in (down, kept, up):
@@ -263,9 +264,9 @@ class CompoundTimes:
         self._tables[reach] = {"Wq": Bounded(*waiting), "W": Bounded(*responding)}
         return self._tables[reach]
 
-    def _share_up(self, times: FloatArray) -> FloatArray:
-        """Mean position within each cell of the pieces that end there, as a share of the cell."""
-        limited, middle = self._service.limited_mean(times), self._service.limited_mean((times[1:] + times[:-1]) / 2)
+    def _share_up(self, times: FloatArray, limited: FloatArray) -> FloatArray:
+        """Mean position within each cell of the pieces that end there, as a share of the cell; ``limited`` means."""
+        middle = self._service.limited_mean((times[1:] + times[:-1]) / 2)
         h = times[1]
         area = h / 6 * (limited[:-1] + 4 * middle + limited[1:])
         first = h * np.exp(np.linspace(SHORT, 0.0, FINE))
