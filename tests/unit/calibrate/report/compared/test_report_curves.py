@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate import compare, compare_all
+from calibrate import Comparison, compare, compare_all
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.curves import curve_table, latency_against_throughput, small_multiples
 from calibrate.report.compared.views import curve_output
@@ -17,6 +18,11 @@ from measure import Sweep, load_dataset
 from measure.datasets import about, dataset_names
 
 CURVES = [name for name in dataset_names() if about(name).curve and name != "000-memory"]  # of caches: not fitted
+
+
+@cache
+def compared(name: str) -> tuple[list[Comparison], dict[str, str]]:
+    return compare_all(load_dataset(name))
 
 
 def distance(x: float, y: float, line: dict[str, Any]) -> float:
@@ -30,7 +36,7 @@ def distance(x: float, y: float, line: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("name", CURVES)
 def test_the_star_lies_on_its_curve_or_the_legend_says_why_not(name: str) -> None:
-    for comparison in compare_all(load_dataset(name))[0]:
+    for comparison in compared(name)[0]:
         traces = latency_against_throughput(comparison).data
         star = next(t for t in traces if t.get("marker", {}).get("symbol") == "star")
         line = next(t for t in traces if t.get("name") == "predicted")
@@ -54,14 +60,14 @@ def test_a_knee_that_the_loads_do_not_reach_has_no_response_time() -> None:
 
 
 def test_the_table_has_the_knee_where_it_is_drawn() -> None:
-    (comparison,) = compare_all(load_dataset("004-ssd-depth"))[0]
+    (comparison,) = compared("004-ssd-depth")[0]
     star = next(t for t in latency_against_throughput(comparison).data if t.get("name", "").startswith("knee"))
     row = curve_table(comparison).set_index("what").loc["knee"]
     assert star["y"][0] / row["response_time_s"] == pytest.approx(1e6)
 
 
 def test_axes_end_a_third_beyond_the_points_however_wide_the_band() -> None:
-    (comparison,) = compare_all(load_dataset("003-ssd-read"))[0][:1]
+    (comparison,) = compared("003-ssd-read")[0][:1]
     assert comparison.predicted.throughput_high_per_s.max() > 2 * comparison.points.throughput_per_s.max()
     drawing = latency_against_throughput(comparison)
     (_, end) = drawing.layout["xaxis"]["range"]
@@ -71,7 +77,7 @@ def test_axes_end_a_third_beyond_the_points_however_wide_the_band() -> None:
 
 
 def test_many_curves_have_a_table_and_a_panel_each() -> None:
-    done, refused = compare_all(load_dataset("001-memory"))
+    done, refused = compared("001-memory")
     views = {v.name: v for v in compared_section("m", [evidence_of(c) for c in done], refused).views}
     text = views["summary"].text
     assert text is not None
