@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 
-# Small matrices alone are computed with: their threads would only wait for each other, and for the other worker's.
+# The tests compute with small matrices: more threads would only wait for each other, and for the other worker's.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2

@@ -42,8 +42,10 @@ class DataSource:
 
     @property
     def arguments(self) -> str:
-        """The source as other commands take it."""
-        return shlex.join(self.data) if self.dataset is None else f"--dataset {self.dataset}"
+        """The source as other commands take it, its columns included."""
+        if self.dataset is not None:
+            return f"--dataset {self.dataset}"
+        return shlex.join([*self.data, *([] if self.columns is None else ["--columns", self.columns])])
 
     @property
     def title(self) -> str:

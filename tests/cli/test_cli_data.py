@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -149,6 +150,16 @@ def test_show_says_what_its_audit_could_not_check_and_how_to_read_what_it_found(
     assert f"2 warnings (busy-machine, drift-within-run); to read them: qsim audit {shlex.quote(quick)}\n" in shown
     assert "AUDIT   no errors, no warnings; not checked: repeats (every load was measured once)" in shown
     assert "not checked: repeats" in qsim("datasets", "004-ssd-mix").out
+
+
+def test_the_command_that_reads_the_findings_has_the_columns_of_the_table(qsim, tmp_path):
+    (tmp_path / "my drive.csv").write_text("qd,rate,lat\n1,1000,1000\n2,1000,2000\n4,1000,900\n", encoding="utf-8")
+    args = ["my drive.csv", "--columns", "load=qd,throughput=rate,latency=lat:us"]
+    asked = re.search(r"to read them: qsim (audit .*)", qsim("show", *args).out)
+    assert asked is not None
+    words = shlex.split(asked.group(1))
+    assert words == ["audit", *args]
+    assert qsim(*words).code == 0
 
 
 def test_a_measured_load_beyond_any_device_is_refused(qsim, tmp_path):

@@ -56,7 +56,7 @@ def test_of_a_curve_with_a_scale_only_the_posterior_is_the_exact_normal_one(sd: 
 
 @pytest.mark.parametrize("unit", [1e3, 1.7, 0.3])
 def test_of_a_single_point_the_unit_changes_nothing(unit: float) -> None:
-    """Any scale meets one point exactly: all nodes are alike, and rounding does not decide which of them are kept."""
+    """A scale fits one point exactly at every node: their likelihoods are equal, to the last digit."""
     model, one = OnsetPNorm(), np.array([1.0])
     rates = [np.array([12345.6]) * factor for factor in (1.0, unit)]
     found = [closed_table(model, model.strata, one, each).thinned() for each in rates]
