@@ -268,7 +268,7 @@ def fit_points(
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
     _check_count(points, curve_model.name)
     peak = _known_peak(points, peak_per_s)
-    table = curve_model.weights(points, peak).thinned()
+    table = curve_model.weights(points, peak)
     return Fit.of(curve_model, points, table, level, [*_assumed(points, peak)], peak)
 
 

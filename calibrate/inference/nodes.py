@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
-from calibrate.inference.weights import Weights, normal_nodes
+from calibrate.inference.weights import Weights, normal_nodes, rows_kept
 
-NODES, NODES_OF_ONE = 512, 256
-"""Number of nodes of a set, and of a set of one free parameter."""
+NODES = (1, 256, 512)
+"""Number of nodes of a set, of no free parameter, of one and of more."""
 
 WIDER = 2.0
 """The width of a refined set over that of the weight."""
@@ -30,8 +31,8 @@ WIDER = 2.0
 ROUNDS = 5
 """The most sets for one size of the misfit."""
 
-BISECTIONS = 10
-"""Bisections to find the power of a likelihood, from e^-20 to 1."""
+POWERS, LEAST_LOG_POWER = 1024, -20.0
+"""Number of powers of a likelihood, at even steps of their logarithm, from the least one to 1."""
 
 ENOUGH, LEAST_ENOUGH = 40.0, 0.1
 """The least effective number of nodes. For one size it may be smaller, in proportion to the size's part of the whole
@@ -79,24 +80,21 @@ def table_of(
     would be measured. Every parameter but the scale needs a prior, and is cut off at its bounds.
     """
     names = [p.name for p in parameters]
+    scaled = None if scale is None else names.index(scale.name)
     fitted = _Evidence.of(observed, process, misfit, scale)
     found: list[_Nodes] = []
     for stratum in strata:
-        free = [
-            i for i, name in enumerate(names) if name not in stratum.fixed and (scale is None or name != scale.name)
-        ]
+        free = [i for i, name in enumerate(names) if name not in stratum.fixed and i != scaled]
         found += _stratum(parameters, stratum, free, lambda v: fitted.of_curves(log_curve(v)))
-    return fitted.table(found, names)
+    return fitted.table(found, scaled)
 
 
-@dataclass(frozen=True)
-class _Nodes:
-    """Some nodes: values (d, n), log likelihoods and centres of the log scale (sizes, n), log weights by the prior."""
+class _Nodes(NamedTuple):
+    """Some nodes: values (d, n), log likelihoods and centres of the log scale, both (sizes, n)."""
 
     values: Array
     log_like: Array
     centres: Array
-    log_weight: Array
 
 
 def _stratum(
@@ -105,29 +103,29 @@ def _stratum(
     free: Sequence[int],
     likelihood: Callable[[Array], tuple[Array, Array]],
 ) -> list[_Nodes]:
-    """The nodes of one stratum, set by set."""
+    """The nodes of one stratum, set by set, weighted by the prior."""
     fixed = np.array([[stratum.fixed.get(p.name, 1.0)] for p in parameters])
     median, sd, low, high = np.reshape([_prior(parameters[i]) for i in free], (len(free), 4, 1)).swapaxes(0, 1)
 
     def nodes_at(z: Array) -> _Nodes:
         values = np.repeat(fixed, z.shape[1], axis=1)
         values[free] = np.minimum(np.maximum(median * np.exp(sd * z), low), high)
-        return _Nodes(values, *likelihood(values.T), np.full(z.shape[1], np.log(stratum.share)))
+        return _Nodes(values, *likelihood(values.T))
 
+    found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), NODES[min(len(free), 2)], nodes_at)
     if not free:
-        return [nodes_at(np.zeros((0, 1)))]
-    count = NODES if len(free) > 1 else NODES_OF_ONE
-    found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), count, nodes_at)
+        return found.weighted(stratum.share)
     share, worth = found.shares()
     for size in range(len(share)):
         for _ in range(ROUNDS):
             if worth[size] >= ENOUGH * max(LEAST_ENOUGH, share[size]):
                 break
-            found.add(_refined(found.z, found.log_weight, found.log_like(size)))
+            log_like = np.concatenate([some.log_like[size] for some in found.nodes])
+            found.add(_refined(found.z, found.weight, log_like, worth[size]))
             share, worth = found.shares()
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
-    return found.weighted()
+    return found.weighted(stratum.share)
 
 
 def _prior(p: Parameter) -> tuple[float, float, float, float]:
@@ -138,53 +136,47 @@ def _prior(p: Parameter) -> tuple[float, float, float, float]:
 
 
 class _Sets:
-    """The nodes of one stratum, ``count`` of each set, at ``z`` (f, n) in standard deviations of the prior."""
+    """The nodes of one stratum, ``count`` of each set, at ``z`` (f, n) in standard deviations of the prior.
+
+    ``nodes`` are those of each set; ``weight`` (n,) is the prior's density over that of all sets together, at most 1.
+    """
 
     def __init__(self, prior: _Set, count: int, nodes_at: Callable[[Array], _Nodes]) -> None:
         self._sets, self._count, self._nodes_at = [prior], count, nodes_at
-        self.z = prior.nodes(count, 0)
-        self._nodes = [nodes_at(self.z)]
-        self._log_prior = self._log_density = _log_densities([prior], self.z)[0]
-        self._most = self._nodes[0].log_like.max(axis=1)
-        self._likelihood = _relative(self._nodes[0].log_like, self._most)
-
-    @property
-    def log_weight(self) -> Array:
-        """(n,): the log of the prior over the density of all sets together, at most 0."""
-        return np.asarray(self._log_prior - self._log_density)
-
-    def log_like(self, size: int) -> Array:
-        """The log likelihoods (n,) at one size of the misfit."""
-        return np.concatenate([some.log_like[size] for some in self._nodes])
+        self.z, self.weight = prior.nodes(count, 0), np.ones(count)
+        self.nodes = [nodes_at(self.z)]
+        self._log_prior = _log_densities([prior], self.z)[0]
+        self._most = self.nodes[0].log_like.max(axis=1)
+        self._likelihood = _exp(self.nodes[0].log_like - self._most[:, None])
 
     def add(self, one: _Set) -> None:
         """Another set."""
         self._sets.append(one)
         z = one.nodes(self._count, self.z.shape[1])
         nodes, among = self._nodes_at(z), _log_densities(self._sets, z)
-        before = np.logaddexp(self._log_density, _log_densities([one], self.z)[0])
-        self._log_density = np.concatenate([before, np.logaddexp.reduce(among, axis=0)])
+        before = 1 / self.weight + _exp(_log_densities([one], self.z)[0] - self._log_prior)
+        self.weight = 1 / np.concatenate([before, _exp(among - among[0]).sum(axis=0)])
         self._log_prior = np.concatenate([self._log_prior, among[0]])
         self.z = np.concatenate([self.z, z], axis=1)
-        self._nodes.append(nodes)
+        self.nodes.append(nodes)
         most = np.maximum(self._most, nodes.log_like.max(axis=1))
-        known = self._likelihood * np.exp(self._most - most)[:, None]
-        self._most, self._likelihood = most, np.concatenate([known, _relative(nodes.log_like, most)], axis=1)
+        self._likelihood *= _exp(self._most - most)[:, None]
+        self._most = most
+        self._likelihood = np.concatenate([self._likelihood, _exp(nodes.log_like - most[:, None])], axis=1)
 
     def shares(self) -> tuple[Array, Array]:
         """Each size's share of the whole weight, and its effective number of nodes (sizes,).
 
         The second is Kish's effective sample size (Survey Sampling, 1965).
         """
-        weight = self._likelihood * np.exp(self.log_weight)
-        whole = weight.sum(axis=1)
+        whole, squares = self._likelihood @ self.weight, self._likelihood**2 @ self.weight**2
         share = np.exp(self._most - self._most.max()) * whole
-        return share / share.sum(), np.asarray(whole**2 / np.square(weight, out=weight).sum(axis=1))
+        return share / share.sum(), np.asarray(whole**2 / squares)
 
-    def weighted(self) -> list[_Nodes]:
-        """The nodes of each set, weighted against all sets together."""
-        each = np.split(self.log_weight - np.log(self._count), len(self._nodes))
-        return [replace(n, log_weight=n.log_weight + more) for n, more in zip(self._nodes, each, strict=True)]
+    def weighted(self, share: float) -> list[_Nodes]:
+        """The nodes of each set, weighted against all sets together, and by the stratum's share of the prior."""
+        log_weights = np.log(self.weight * (share / self._count)).reshape(-1, self._count)
+        return [n._replace(log_like=n.log_like + each) for n, each in zip(self.nodes, log_weights, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -216,34 +208,42 @@ def _log_densities(sets: Sequence[_Set], z: Array) -> Array:
     return np.asarray(heights - 0.5 * np.square(apart, out=apart).sum(axis=1))
 
 
-def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
-    """A set around the weight of nodes z (f, n), or around that by a power of the likelihood with enough nodes."""
-    log_like = log_like - log_like.max()
-    low, high, weight = math.exp(-20.0), 1.0, np.exp(log_weight)
-    for _ in range(BISECTIONS):
-        power = math.sqrt(low * high)
-        tried = power * log_like
-        tried += log_weight
-        np.exp(np.maximum(tried, LEAST_LOG, out=tried), out=tried)
-        if tried.sum() ** 2 < ENOUGH * (tried @ tried):
-            high = power
-        else:
-            low, weight = power, tried
-    weight = weight / weight.sum()
+def _refined(z: Array, prior: Array, log_like: Array, worth: float) -> _Set:
+    """A set around the weight of nodes z (f, n), or around that by a power of the likelihood with enough nodes.
+
+    ``prior`` (n,) are the weights without the likelihood, ``worth`` the effective number of nodes with it.
+    """
+    weight = _by_power(prior, log_like - log_like.max(), worth, len(z))
     middle = z @ weight
     apart = z - middle[:, None]
     covariance = (weight * apart) @ apart.T + NARROWEST**2 * np.eye(len(z))
     return _Set(middle, np.asarray(WIDER * np.linalg.cholesky(covariance)))
 
 
-LEAST_LOG = -700.0
-"""The logarithm of the least weight, the greatest being about 1: exponentials of less are slow."""
+def _by_power(prior: Array, log_like: Array, worth: float, dimensions: int) -> Array:
+    """Weights (n,) that sum to 1, by the greatest power of the likelihood, of ``POWERS``, with enough nodes.
+
+    A power narrows the likelihood in each dimension by its root, and so changes the effective number of nodes by as
+    much: the first power tried is where that would be enough.
+    """
+    low, high, found = 0, POWERS, prior
+    above, below = math.log(len(prior) / ENOUGH), math.log(worth / ENOUGH)
+    at = POWERS - 2 * below / dimensions * POWERS / LEAST_LOG_POWER
+    while high - low > 1:
+        at = min(max(round(at), low + 1), high - 1)
+        tried = _exp(math.exp(LEAST_LOG_POWER * (1 - at / POWERS)) * log_like) * prior
+        surplus = math.log(tried.sum() ** 2 / (tried @ tried) / ENOUGH)
+        if surplus < 0:
+            high, below = at, surplus
+        else:
+            low, above, found = at, surplus, tried
+        at = low + (high - low) * above / (above - below)
+    return np.asarray(found / found.sum())
 
 
-def _relative(log_like: Array, most: Array) -> Array:
-    """Likelihoods (sizes, n) over those of which the logarithms are ``most`` (sizes,)."""
-    apart = log_like - most[:, None]
-    return np.asarray(np.exp(np.maximum(apart, LEAST_LOG, out=apart), out=apart))
+def _exp(logs: Array) -> Array:
+    """Exponentials, written over their logarithms: those of less than -700 are slow, of more than 700 infinite."""
+    return np.asarray(np.exp(np.minimum(np.maximum(logs, -700.0, out=logs), 700.0, out=logs), out=logs))
 
 
 @dataclass(frozen=True)
@@ -280,15 +280,15 @@ class _Evidence:
 
     @cached_property
     def _scale_precision(self) -> Array:
-        """(sizes,): precision of the log scale from the points and its prior; 0 without a scale."""
-        if self.scale is None:
-            return np.zeros(len(self.sizes))
-        return np.asarray(self._precision @ self._unit**2 + self.scale.sd**-2.0)
+        """(sizes,): precision of the log scale from the points and its prior."""
+        prior = 0.0 if self.scale is None else self.scale.sd**-2.0
+        return np.asarray(self._precision @ self._unit**2 + prior)
 
     @cached_property
     def _log_height(self) -> Array:
-        """(sizes,): the log evidence of a curve without residuals, except for the scale."""
-        return np.asarray(0.5 * np.log(self._precision).sum(axis=1) + self.log_prior)
+        """(sizes, 1): the log evidence of a curve without residuals."""
+        height = 0.5 * np.log(self._precision).sum(axis=1) + self.log_prior
+        return np.asarray(height if self.scale is None else height - 0.5 * np.log(self._scale_precision))[:, None]
 
     def of_curves(self, log_curves: Array) -> tuple[Array, Array]:
         """For curves (n, k): log evidence (sizes, n), the prior of the sizes included, and centres of the log scale.
@@ -299,29 +299,31 @@ class _Evidence:
         missed = self.observed_log - log_curves
         if self.scale is None:
             squares = self._precision @ ((missed @ self.basis.T) ** 2).T
-            return self._log_height[:, None] - 0.5 * squares, np.zeros_like(squares)
+            return self._log_height - 0.5 * squares, np.zeros_like(squares)
         near = missed @ np.full(missed.shape[1], 1 / missed.shape[1])
-        free = (missed - near[:, None]) @ self.basis.T
+        missed -= near[:, None]
+        free = self.basis @ missed.T
         known, total, prior = self.scale.sd**-2.0, self._scale_precision[:, None], self.scale.mean - near
-        centre = ((self._precision * self._unit) @ free.T + known * prior) / total
-        squares = self._precision @ (free**2).T + known * prior**2 - total * centre**2
-        return (self._log_height[:, None] - 0.5 * np.log(total)) - 0.5 * squares, near + centre
+        pulled = (self._precision * self._unit) @ free + known * prior
+        centre = pulled / total
+        squares = self._precision @ np.square(free, out=free) + known * prior**2 - pulled * centre
+        return self._log_height - 0.5 * squares, near + centre
 
-    def table(self, nodes: Sequence[_Nodes], names: Sequence[str]) -> Weights:
-        """A row for each node and size that is not negligible; its direction is that of the scale."""
-        weights = [(some.log_like + some.log_weight).T for some in nodes]
-        least = max(weight.max() for weight in weights) - REACH
-        parts = []
-        for some, weight in zip(nodes, weights, strict=True):
-            node, size = np.nonzero(weight > least)
-            parts.append((some.values.T[node], size, weight[node, size], some.centres[size, node]))
-        values, size, log_weight, centres = map(np.concatenate, zip(*parts, strict=True))
-        directions = np.zeros((*values.shape, 0 if self.scale is None else 1))
-        scale = None if self.scale is None else list(names).index(self.scale.name)
+    def table(self, nodes: Sequence[_Nodes], scale: int | None) -> Weights:
+        """A row for each node and size that is kept; its direction is along the column of the ``scale``."""
+        log_weights = np.concatenate([some.log_like.T for some in nodes])
+        values = np.concatenate([some.values for some in nodes], axis=1)
+        centres = np.concatenate([some.centres for some in nodes], axis=1)
+        node, size = np.nonzero(log_weights > log_weights.max() - REACH)
+        first = centres[size, node] if scale == 0 else values[0, node]
+        rows, weight, evidence = rows_kept(log_weights[node, size], (first, self.sizes[size]))
+        node, size = node[rows], size[rows]
+        kept = values.T[node]
+        directions = np.zeros((*kept.shape, 0 if scale is None else 1))
         if scale is not None:
-            values[:, scale] = np.exp(centres)
+            kept[:, scale] = np.exp(centres[size, node])
             directions[:, scale, 0] = self._scale_precision[size] ** -0.5
-        return Weights.of(values, self.sizes[size], log_weight, directions, scale)
+        return Weights(kept, self.sizes[size], weight, directions, evidence, scale)
 
 
 REACH = 9.3

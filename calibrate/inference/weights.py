@@ -19,7 +19,6 @@ from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrate.inference.parameters import Array, IntArray, Mask, MisfitProcess, carried
 
@@ -62,16 +61,9 @@ class Weights:
     def of(
         cls, values: Array, misfit: Array, log_weight: Array, directions: Array, scale: int | None = None
     ) -> Weights:
-        """A table from logarithms of weights (n,) up to a constant; negligible rows are dropped."""
-        weight = np.exp(log_weight - log_weight.max())
-        evidence = float(log_weight.max() + np.log(weight.sum()))
-        ascending = np.sort(weight)
-        dropped = int(np.searchsorted(np.cumsum(ascending), NEGLIGIBLE * weight.sum(), side="right"))
-        least = ascending[dropped]  # of those that stay
-        counts, alike = weight >= least, np.flatnonzero(weight == least)
-        counts[alike[: dropped - np.count_nonzero(weight < least)]] = False
-        share = weight[counts] / weight[counts].sum()
-        return cls(values[counts], misfit[counts], share, directions[counts], evidence, scale)
+        """A table from logarithms of weights (n,) up to a constant, of the rows that ``rows_kept`` keeps."""
+        rows, weight, evidence = rows_kept(log_weight, (values[:, 0], misfit))
+        return cls(values[rows], misfit[rows], weight, directions[rows], evidence, scale)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -81,13 +73,6 @@ class Weights:
         weight = self.weight[rows] / self.weight[rows].sum()
         values, misfit, directions = self.values[rows], self.misfit[rows], self.directions[rows]
         return replace(self, values=values, misfit=misfit, weight=weight, directions=directions)
-
-    def thinned(self) -> Weights:
-        """The table thinned to about ``ROWS`` rows, where it has more."""
-        if len(self) <= ROWS:
-            return self
-        share = thinned(self.weight, np.lexsort((self.values[:, 0], self.misfit)))
-        return replace(self, weight=share).at(share > 0)
 
     @property
     def most_probable(self) -> Array:
@@ -243,13 +228,33 @@ def _exp(logs: Array) -> Array:
         return np.asarray(np.exp(logs))
 
 
-def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:
+def rows_kept(log_weight: Array, keys: Sequence[Array]) -> tuple[IntArray, Array, float]:
+    """Which rows of a table are kept, their weights, and the logarithm of the evidence of all rows.
+
+    ``log_weight`` (n,) is known up to a constant. Negligible rows are dropped; where more than ``ROWS`` are left, they
+    are thinned, in the order of ``keys`` (the last one first).
+    """
+    weight = np.exp(log_weight - log_weight.max())
+    evidence = float(log_weight.max() + np.log(weight.sum()))
+    ascending = np.sort(weight)
+    dropped = int(np.searchsorted(np.cumsum(ascending), NEGLIGIBLE * weight.sum(), side="right"))
+    least = ascending[dropped]  # of those that stay
+    counts, alike = weight >= least, np.flatnonzero(weight == least)
+    counts[alike[: dropped - np.count_nonzero(weight < least)]] = False
+    rows = np.flatnonzero(counts)
+    share = thinned(weight[rows], [key[rows] for key in keys])
+    rows, share = rows[share > 0], share[share > 0]
+    return rows, share / share.sum(), evidence
+
+
+def thinned(weight: Array, keys: Sequence[Array], rows: int = ROWS) -> Array:
     """Weights (n,) of which about ``rows`` are not zero: heavy ones unchanged, light ones all equal.
 
-    Light rows are chosen at even steps of their cumulative weight in ``order`` (n,), so that each represents its
-    neighbours and sums over rows hardly change (Fearnhead and Clifford, JRSS B 2003, without the random numbers).
+    Light rows are chosen at even steps of their cumulative weight in the order of ``keys``, each (n,), the last one
+    first, so that each represents its neighbours and sums over rows hardly change (Fearnhead and Clifford, JRSS B
+    2003, without the random numbers).
 
-    >>> thinned(np.array([0.5, 0.15, 0.15, 0.1, 0.1]), np.arange(5), 3).round(2).tolist()
+    >>> thinned(np.array([0.5, 0.15, 0.15, 0.1, 0.1]), [np.arange(5)], 3).round(2).tolist()
     [0.5, 0.25, 0.0, 0.25, 0.0]
     """
     if len(weight) <= rows:
@@ -258,7 +263,8 @@ def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:
     left = rows - np.arange(len(weight))[::-1]  # places for the lightest 1, 2, ... when all heavier ones stay
     common = np.cumsum(ascending) / np.maximum(left, 1)
     heaviest = np.flatnonzero((left > 0) & (np.append(ascending[1:], np.inf) >= common))[0]
-    light = order[weight[order] <= ascending[heaviest]]
+    light = np.flatnonzero(weight <= ascending[heaviest])
+    light = light[np.lexsort([key[light] for key in keys])]
     steps = (np.arange(left[heaviest]) + 0.5) * common[heaviest]
     kept = np.where(weight > ascending[heaviest], weight, 0.0)
     kept[light[np.minimum(np.searchsorted(np.cumsum(weight[light]), steps), len(light) - 1)]] = common[heaviest]

@@ -77,7 +77,10 @@ def log_p_norm(below: Array, sharpness: Array | float) -> Array:
     >>> log_p_norm(np.array([0.0]), 1.0).round(3).tolist()
     [-0.693]
     """
-    return np.asarray(-np.logaddexp(0.0, -sharpness * below) / sharpness)  # a power like (1e-5)^-60 would overflow
+    apart = sharpness * below
+    bend = np.maximum(-np.abs(apart), -40.0)  # powers that are e^40 apart add up to the greater one
+    np.log1p(np.exp(bend, out=bend), out=bend)
+    return np.asarray((np.minimum(apart, 0.0, out=apart) - bend) / sharpness)
 
 
 class ClosedModel(CurveModel):

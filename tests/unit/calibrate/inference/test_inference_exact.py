@@ -105,8 +105,18 @@ def test_the_evidence_of_a_curve_is_its_normal_density() -> None:
     assert not centres.any()
 
 
+@pytest.mark.parametrize("narrow", [100.0, 1e4, 1e8])
+def test_a_likelihood_is_flattened_just_so_far_that_enough_nodes_count(narrow: float) -> None:
+    log_like = -narrow * ((nodes.normal_nodes(512, 2) - 0.5) ** 2).sum(axis=1)
+    log_like -= log_like.max()
+    weight = np.exp(log_like)
+    worth = weight.sum() ** 2 / (weight @ weight)
+    found = nodes._by_power(np.ones(512), log_like, worth, 2)
+    assert worth < 40 <= 1 / (found @ found) < 41
+
+
 def test_around_a_single_node_a_set_is_as_narrow_as_any() -> None:
-    found = nodes._refined(np.full((1, 3), 2.0), np.zeros(3), np.zeros(3))
+    found = nodes._refined(np.full((1, 300), 2.0), np.ones(300), np.zeros(300), 30.0)
     assert (found.middle, found.factor) == (pytest.approx([2.0]), pytest.approx(np.full((1, 1), 2e-7)))
 
 

@@ -50,7 +50,7 @@ def test_rows_at_even_steps_of_the_weight_represent_a_table() -> None:
     assert table.spread(3)[0].tolist() == values[:3].tolist()
     assert not normal_nodes(3, 1).flags.writeable  # as all callers share it
     assert table.at(values[:, 0] < 3).weight.tolist() == [0.5, 0.5]
-    many = Weights(np.arange(5000.0)[:, None], np.zeros(5000), np.full(5000, 2e-4), np.zeros((5000, 1, 0))).thinned()
+    many = Weights.of(np.arange(5000.0)[:, None], np.zeros(5000), np.zeros(5000), np.zeros((5000, 1, 0)))
     assert (len(many), many.weight.max()) == (2500, pytest.approx(4e-4))
 
 
