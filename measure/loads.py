@@ -225,11 +225,7 @@ def _lines(lines_per_s: float, digits: int = 3, like: float | None = None, /) ->
     return format_bandwidth(lines_per_s * CACHE_LINE_BYTES, digits, None if like is None else like * CACHE_LINE_BYTES)
 
 
-def _by_kind(*loads: Load) -> Mapping[str, Load]:
-    return {load.kind: load for load in loads}
-
-
-LOADS: Mapping[str, Load] = _by_kind(
+_LOADS = (
     Load(
         "queue_depth",
         "outstanding requests N",
@@ -321,6 +317,7 @@ LOADS: Mapping[str, Load] = _by_kind(
         format=lambda size, _: format_bytes(size),
     ),
 )
+LOADS: Mapping[str, Load] = {load.kind: load for load in _LOADS}
 """Every kind of load, by its name in files and in JSON."""
 
 _SINGULAR = {"processes": "process"}
