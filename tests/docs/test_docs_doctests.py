@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import linecache
 import pkgutil
 from collections.abc import Iterator
 from types import UnionType
@@ -20,6 +21,7 @@ def modules() -> Iterator[str]:
 
 @pytest.mark.parametrize("name", list(modules()))
 def test_docstring_examples(name: str) -> None:
+    linecache.clearcache()  # doctest looks after each file in it, for each docstring
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert not failed, f"{name}: the examples that failed are printed above"
 
