@@ -46,8 +46,7 @@ def load(
     paths = _paths(path_or_paths)
     if len(paths) == 1:
         return _load_one(paths[0], columns, units)
-    directories = [p for p in paths if p.is_dir()]
-    if directories:
+    if any(p.is_dir() for p in paths):
         sweeps = [_load_one(p, columns, units) for p in paths]
         return join([(str(p), s) for p, s in zip(paths, sweeps, strict=True)], " and ".join(map(str, paths)))
     names = _short_names(paths)
@@ -72,8 +71,7 @@ def _paths(path_or_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[st
     if any(not str(p) for p in given):
         raise DataError("the name of a file is empty; give a file, several files or a directory")
     paths = [Path(p) for p in given]
-    twice = [p for i, p in enumerate(paths) if p in paths[:i]]
-    if twice:
+    if twice := [p for i, p in enumerate(paths) if p in paths[:i]]:
         raise DataError(f"{twice[0]} is named twice; a file counts once")
     return paths
 

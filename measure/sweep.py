@@ -139,9 +139,9 @@ class Sweep(Result):
                 f"{where or 'the table'}: load_kind is {self.load_kind!r}; it must be one of {', '.join(LOADS)}"
             )
         object.__setattr__(self, "findings", placed(self.findings, self.load_type))
-        if not self.load_type.may_be_zero and (idle := self.points["load"] == 0).any():
+        if not self.load_type.may_be_zero and (idle := self.points["load"].to_numpy() == 0).any():
             raise DataError(
-                f"{where or 'the table'}: {self.load_type.at(0)} in row {int(idle.to_numpy().argmax()) + 1} "
+                f"{where or 'the table'}: {self.load_type.at(0)} in row {int(idle.argmax()) + 1} "
                 f"(series {self.points['series'][idle].iloc[0]!r}) asks for nothing; remove it, or say which column is "
                 "the load (--columns load=COLUMN)"
             )
@@ -214,13 +214,15 @@ class Sweep(Result):
         order, starts, repeats, (_, x, r) = *self._repeats[:3], self._repeats[3].T
         rows = self.points.iloc[order]
         bandwidth = rows["bandwidth_bytes_per_s"].to_numpy(float)
-        first = rows.iloc[starts] if len(starts) == len(rows) else rows.groupby(np.repeat(starts, repeats)).first()
+        first, known = rows.iloc[starts], rows.notna().to_numpy()
+        if (known > np.repeat(known[starts], repeats, axis=0)).any():  # a later repeat says what the first does not
+            first = rows.groupby(np.repeat(starts, repeats)).first()
         with np.errstate(invalid="ignore"):  # unknown bandwidths
             moved = np.add.reduceat(np.nan_to_num(bandwidth), starts) / np.add.reduceat(np.isfinite(bandwidth), starts)
         limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]
-        known = {"load": None, **{name: first[name].array for name in first.columns}}  # the load is the first column
+        same = {"load": None, **{name: first[name].array for name in first.columns}}  # the load is the first column
         changed = {**self.means, "repeats": repeats, "bandwidth_bytes_per_s": moved}
-        return pd.DataFrame({**known, **changed, **{name: [one[name] for one in limits] for name in limits[0]}})
+        return pd.DataFrame({**same, **changed, **{name: [one[name] for one in limits] for name in limits[0]}})
 
     def to_frame(self) -> pd.DataFrame:
         """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_unit``."""
@@ -271,13 +273,12 @@ def _spreads(values: NDArray[np.float64], starts: NDArray[np.intp], repeats: NDA
 def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     """The table with every column present and typed; DataError on impossible values."""
     where = name or "the table"
-    missing = [c for c in REQUIRED if c not in points.columns]
-    if missing:
+    if missing := [c for c in REQUIRED if c not in points.columns]:
         raise DataError(f"{where}: the table lacks {', '.join(missing)}")
     if points.empty:
         raise DataError(f"{where}: the table has no point")
     table = points if _is_typed(points) else _typed(points)
-    figures = np.column_stack([table[c].to_numpy(float) for c in _NUMBERS])
+    figures = table.take(list(map(table.columns.tolist().index, _NUMBERS)), axis=1).to_numpy(float)
     for column, what in (("throughput_per_s", "throughput"), ("latency_s", "latency"), ("load", "load")):
         values = figures[:, _NUMBERS.index(column)]
         bad = ~np.isfinite(values) | ((values < 0) if column == "load" else (values <= 0))
@@ -326,7 +327,7 @@ def _check_percentiles(table: pd.DataFrame, values: NDArray[np.float64], where: 
 
 
 def _check_dates(table: pd.DataFrame, where: str) -> None:
-    for text in filter(None, table["started_at"].dropna().unique()):
+    for text in filter(None, filter(pd.notna, dict.fromkeys(table["started_at"].tolist()))):
         try:
             datetime.fromisoformat(text)
         except (TypeError, ValueError) as error:

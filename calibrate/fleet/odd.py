@@ -49,24 +49,24 @@ class Power:
 
 
 def apart(values: Array, level: float) -> Mask:
-    """True (n,) for the values that lie apart from the others: Rosner's test at ``level``, up to ``MOST_ODD`` of them.
+    """True for the values that lie apart from the others of their row: Rosner's test at ``level``, up to ``MOST_ODD``.
 
     >>> apart(np.array([1.0, 1.1, 0.9, 1.0, 1.2, 0.8, 1.1, 5.0]), 0.05).nonzero()[0].tolist()
     [7]
     """
-    left, removed, found = np.arange(len(values)), [], 0
-    steps = int(MOST_ODD * len(values))
-    for step in range(1, steps + 1):
-        here = values[left]
-        away, spread = np.abs(here - here.mean()), here.std(ddof=1)
-        furthest = int(away.argmax())
-        if spread == 0:
-            break
-        removed.append(left[furthest])
-        if away[furthest] / spread > _critical(len(left), level / steps):
-            found = step
-        left = np.delete(left, furthest)
-    return np.isin(np.arange(len(values)), removed[:found])
+    left = np.array(values, ndmin=2, order="C")
+    each, drives = np.ogrid[: len(left), : left.shape[1]]
+    odd, removed, places = np.zeros(left.shape, bool), np.zeros(left.shape, bool), np.repeat(drives, len(left), axis=0)
+    steps = int(MOST_ODD * left.shape[1])
+    for _ in range(steps):
+        away, spread = np.abs(left - left.mean(axis=1, keepdims=True)), left.std(axis=1, ddof=1)
+        furthest = away.argmax(axis=1)[:, None]
+        removed[each, places[each, furthest]] = True
+        beyond = away.max(axis=1) > spread * _critical(left.shape[1], level / steps)
+        odd[beyond] = removed[beyond]
+        kept = np.arange(left.shape[1]) != furthest
+        left, places = (rows[kept].reshape(len(left), -1) for rows in (left, places))
+    return odd.reshape(values.shape)
 
 
 def _critical(drives: int, level: float) -> float:
@@ -123,7 +123,7 @@ def with_oddness(
         if len(here) >= LEAST and common.any():
             level, known = false_alarms / tests, logs[here][:, common]
             values = np.column_stack([known, known.mean(axis=1)])
-            odd = np.column_stack([apart(column, level) for column in values.T])
+            odd = apart(values.T, level).T
             healthy = [column[~away] for column, away in zip(values.T, odd.T, strict=True)]
             ratios = np.exp(values - np.array([np.median(column) for column in healthy]))
             for row in np.flatnonzero(odd.any(axis=1)):

@@ -88,7 +88,8 @@ def _apart(one: Means, other: Means) -> float:
 
 
 def _means(name: str, sweep: Sweep) -> list[Means]:
-    return [{**row, "suite": name} for row in sweep.mean_points()[COLUMNS].to_dict("records")]
+    rows = sweep.mean_points()[COLUMNS].itertuples(index=False, name=None)
+    return [dict(zip(COLUMNS, row, strict=True), suite=name) for row in rows]
 
 
 def _finding(one: Means, other: Means, apart: float, seen: float) -> Finding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ DEPTHS = 2.0 ** np.arange(7)
 FLEETS = 200
 
 
+@cache
 def drives(count: int, **more: object) -> pd.DataFrame:
     return pd.DataFrame({"series": "r", "model": "m", "firmware": "1", "drive": np.arange(count), **more})
 
