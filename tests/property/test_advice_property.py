@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up import points_at
 
 from calibrate import fit
 from calibrate.models.closed import OnsetPNorm
@@ -20,9 +20,7 @@ def drive(loads: list[int], onset: float, knee: float, noise: list[float]) -> Sw
     """A drive with that knee, each of whose points is off by its own noise."""
     throughput, _ = OnsetPNorm().curve(np.array([[knee, 75e3, 3.0, onset]]), np.array(loads, dtype=float))
     measured = throughput[0] * np.exp(noise)
-    return Sweep(
-        pd.DataFrame({"series": "drive", "load": loads, "throughput_per_s": measured, "latency_s": loads / measured})
-    )
+    return Sweep(points_at(loads, measured))
 
 
 @settings(max_examples=25, deadline=None)
@@ -32,7 +30,7 @@ def test_no_depth_that_was_measured_is_advised(loads: set[int], onset: float, kn
     sweep = drive(sorted(loads), onset, knee, noise)
     used = data.draw(st.sets(st.sampled_from(sorted(loads)), min_size=2))
     for wanted in (
-        advice(points_of(sweep, "drive")),
+        advice(points_of(sweep, "made")),
         next_load(fit(sweep)),
         next_load(fit(sweep, sorted(used)), measured=sorted(loads)),
     ):

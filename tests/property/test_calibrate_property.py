@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up import points_at
 
 from calibrate import fit, from_datasheet, predict
 from calibrate.models.closed import AsymptoticBounds, PNorm
@@ -53,15 +53,7 @@ def test_the_delay_law_is_solved_for_any_parameters(
 )
 def test_any_points_give_a_possible_answer(throughput: list[float], depths: list[int]) -> None:
     loads = sorted(depths)[: len(throughput)]
-    points = pd.DataFrame(
-        {
-            "series": "any",
-            "load": loads,
-            "throughput_per_s": throughput,
-            "latency_s": np.array(loads) / np.array(throughput),
-        }
-    )
-    made = fit(Sweep(points), loads)
+    made = fit(Sweep(points_at(loads, throughput)), loads)
     assert (made.table.values[:, 0] >= 1).all()
     curve = predict(made, [1, 10, 100])
     assert np.isfinite(curve.throughput_per_s).all()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from made_up import points_at
 
 from calibrate import Fit, fit, from_datasheet, predict
 from calibrate.inference.weights import quantiles
@@ -48,8 +48,7 @@ def coherent_curve(made: Fit, loads: np.ndarray) -> bool:
 @given(growth, st.floats(1e2, 1e6), st.sampled_from([None, "p-norm", "asymptotic bounds"]))
 def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | None) -> None:
     x = alone * np.cumprod([1.0, *ratios])
-    table = {"series": "any", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x}
-    sweep = Sweep(points=pd.DataFrame(table), load_kind="queue_depth", name="any")
+    sweep = Sweep(points_at(DEPTHS, x))
     for use in ([1.0], [64.0], [1.0, 32.0], [1.0, 8.0, 64.0], list(DEPTHS)):
         made = fit(sweep, use, model=model)
         assert incoherent(made) == []

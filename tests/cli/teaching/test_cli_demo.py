@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate.cli.teaching import demo
 from measure.sweep import Sweep
@@ -41,9 +41,7 @@ def test_demo_without_fio_takes_the_probe_and_shows_a_knee(qsim, monkeypatch):
 def test_a_disk_without_a_knee_is_said_and_the_known_device_is_shown(qsim, monkeypatch, growth, device):
     depths = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
     throughput = 1000.0 * depths ** np.log2(growth)
-    disk = Sweep(
-        pd.DataFrame({"series": "a", "load": depths, "throughput_per_s": throughput, "latency_s": depths / throughput})
-    )
+    disk = Sweep(points_at(depths, throughput))
     monkeypatch.setattr(demo, "_disk", lambda *_: disk)
     run = qsim("demo", "--quick", "--json")
     assert run.code == 0, run.err

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import fit, points_of
 from calibrate.points import LATE, LOCAL, MOST, SERVICE, VIRTUAL
@@ -19,13 +20,8 @@ VIRTUAL_HOST = {"host_facts": {"virtual": True}}
 
 def sweep(details: dict[str, Any] | None = None, repeats: tuple[float, ...] = (1.0,), **columns: Any) -> Sweep:
     rate = 10e3 * N / (1 + (N / 6) ** 4) ** 0.25
-    runs = [
-        pd.DataFrame(
-            {"series": "drive", "load": N, "throughput_per_s": rate * f, "latency_s": N / rate / f, "repeat": i}
-        )
-        for i, f in enumerate(repeats)
-    ]
-    return Sweep(pd.concat(runs).assign(**columns), provenance=Provenance(details=details or {}))
+    runs = [points_at(N, rate * f, repeat=i, **columns) for i, f in enumerate(repeats)]
+    return Sweep(pd.concat(runs), provenance=Provenance(details=details or {}))
 
 
 def share(one: Sweep) -> float:

@@ -8,6 +8,7 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import points_at
 from typer.main import get_command
 
 from calibrate import compare, fit
@@ -66,10 +67,7 @@ def test_a_new_kind_of_load_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(LOADS, "clients", clients)
     load = np.array([1.0, 2, 4, 8, 16, 32, 64])
     throughput = 1e5 * load / (load + 8)
-    table = pd.DataFrame(
-        {"series": "pages", "load": load, "throughput_per_s": throughput, "latency_s": load / throughput}
-    )
-    sweep = Sweep(table, load_kind="clients", load_unit="clients", name="web")
+    sweep = Sweep(points_at(load, throughput), load_kind="clients", load_unit="clients", name="web")
     audit(sweep)
     compared = compare(sweep)
     assert compared.fit.load_name == "clients N"

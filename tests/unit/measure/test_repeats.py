@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import points_at
 from scipy import stats
 
 from measure.auditing.all_checks import audit
@@ -20,13 +21,8 @@ CURVE = 1 / (1 / (LOADS * 1000) ** 2.5 + 1 / 2e4**2.5) ** (1 / 2.5)
 
 def table(repeats: int, sd: float, seed: int = 0) -> pd.DataFrame:
     noise = np.exp(sd * np.random.default_rng(seed).standard_normal((len(LOADS), repeats)))
-    return pd.DataFrame(
-        [
-            {"series": "c", "load": n, "repeat": r, "throughput_per_s": x * e, "latency_s": n / (x * e)}
-            for n, x, row in zip(LOADS, CURVE, noise, strict=True)
-            for r, e in enumerate(row)
-        ]
-    )
+    rates = (CURVE[:, None] * noise).ravel()
+    return points_at(np.repeat(LOADS, repeats), rates, repeat=np.tile(range(repeats), len(LOADS)))
 
 
 # --- intervals ------------------------------------------------------------------------------------------------------
@@ -180,7 +176,7 @@ def test_mean_points_are_those_of_each_load_by_itself() -> None:
     rows = pd.concat([table(3, 0.05), table(1, 0.05).assign(series="a", bandwidth_bytes_per_s=[1e6, *[math.nan] * 6])])
     shuffled = rows.sample(frac=1, random_state=1).sort_values("series", ascending=False, kind="stable")
     found = Sweep(shuffled).mean_points()
-    assert found["series"].tolist() == ["c"] * 7 + ["a"] * 7
+    assert found["series"].tolist() == ["made"] * 7 + ["a"] * 7
     for _, point in found.iterrows():
         runs = rows[(rows["series"] == point["series"]) & (rows["load"] == point["load"])]
         x, r = runs["throughput_per_s"], runs["latency_s"]

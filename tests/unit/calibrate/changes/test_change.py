@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import change
 from calibrate.changes.change import Change, changed
@@ -36,11 +37,7 @@ def compared(
 
 def sweep(rates: np.ndarray, noise: float = 0.01, repeats: int = 3, seed: int = 1, **more: object) -> Sweep:
     throughput = drawn(rates, noise, repeats, seed)["throughput"]
-    rows = [
-        pd.DataFrame({"series": "r", "load": LOADS_OF_J1, "throughput_per_s": x, "latency_s": LOADS_OF_J1 / x, **more})
-        for x in throughput
-    ]
-    tables = [row.assign(repeat=k) for k, row in enumerate(rows)]
+    tables = [points_at(LOADS_OF_J1, x, repeat=k, **more) for k, x in enumerate(throughput)]
     return Sweep(pd.concat(tables, ignore_index=True), load_unit="clients")
 
 

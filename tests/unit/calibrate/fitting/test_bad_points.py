@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare, fit, predict
 from measure import Sweep
@@ -33,8 +33,7 @@ CASES: dict[str, Pairs] = {
 
 
 def sweep_of(pairs: Pairs) -> Sweep:
-    load, rate = (np.array(c, dtype=float) for c in zip(*pairs, strict=True))
-    return Sweep(pd.DataFrame({"series": "d", "load": load, "throughput_per_s": rate, "latency_s": load / rate}))
+    return Sweep(points_at(*zip(*pairs, strict=True)))
 
 
 def holds(low: float | None, value: float | None, high: float | None) -> bool:
@@ -78,7 +77,7 @@ def clients(latency_at_one: float) -> Sweep:
     rate = np.array([80.0, 160, 320, 330, 331])
     latency = n / rate
     latency[0] = latency_at_one
-    return Sweep(pd.DataFrame({"series": "server", "load": n, "throughput_per_s": rate, "latency_s": latency}))
+    return Sweep(points_at(n, rate, latency))
 
 
 def test_a_latency_that_breaks_littles_law_is_not_calibrated_on() -> None:
@@ -105,9 +104,6 @@ def test_the_throughput_at_the_knee_is_at_most_the_peak() -> None:
 def test_latencies_in_another_unit_move_no_knee(factor: float) -> None:
     n = np.array([1.0, 4, 16, 64])
     x = 1e5 * n / (n + 7)
-    right, wrong = (
-        fit(Sweep(pd.DataFrame({"series": "s", "load": n, "throughput_per_s": x, "latency_s": times * n / x})))
-        for times in (1.0, factor)
-    )
+    right, wrong = (fit(Sweep(points_at(n, x, times * n / x))) for times in (1.0, factor))
     assert wrong.knee == right.knee
     assert any("as in another unit; calibrated on N / X" in note for note in wrong.notes)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import Fit, fit, from_datasheet, predict
 from calibrate.models.closed import PNorm
@@ -21,21 +22,14 @@ DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
 
 def closed_sweep(crossing: float = 12.0, peak: float = 150e3, p: float = 3.0, depths: np.ndarray = DEPTHS) -> Sweep:
     throughput, response = PNorm().curve(np.array([[crossing, peak, p]]), depths)
-    return Sweep(
-        pd.DataFrame({"series": "made", "load": depths, "throughput_per_s": throughput[0], "latency_s": response[0]}),
-        name="made",
-    )
+    return Sweep(points_at(depths, throughput[0], response[0]), name="made")
 
 
 def memory_sweep() -> Sweep:
     delays = np.array([0.0, 50, 200, 500, 1000, 5000, 20_000])
     throughput, response = DelayLaw().curve(np.array([[57.0, 1.36e-9, 65e-9, 20e-9, 4.8e8, 1.2]]), delays)
-    return Sweep(
-        pd.DataFrame({"series": "made", "load": delays, "throughput_per_s": throughput[0], "latency_s": response[0]}),
-        load_kind="injected_delay",
-        load_unit="cycles",
-        name="made",
-    )
+    made = points_at(delays, throughput[0], response[0])
+    return Sweep(made, load_kind="injected_delay", load_unit="cycles", name="made")
 
 
 def test_all_points_give_the_parameters_back() -> None:
@@ -76,11 +70,7 @@ def test_an_unsaturated_sweep_leaves_the_knee_open() -> None:
 
 
 def test_a_device_that_never_gains_has_its_knee_at_one() -> None:
-    flat = Sweep(
-        pd.DataFrame(
-            {"series": "disk", "load": [1.0, 2, 32], "throughput_per_s": 150.0, "latency_s": np.array([1, 2, 32]) / 150}
-        )
-    )
+    flat = Sweep(points_at([1, 2, 32], 150))
     made = fit(flat, [1, 32])
     assert made.knee.load == 1.0  # R1 Xpeak, both measured
     assert made.knee.low == 1.0
@@ -217,16 +207,7 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
     """A device of exponential servers behind one queue, and a delay, exactly."""
     depths = [1, 2, 4, 8, 16, 32]
     rates = [solve(MMcN(n, delay, service, servers)).throughput for n in depths]
-    return Sweep(
-        pd.DataFrame(
-            {
-                "series": "made",
-                "load": depths,
-                "throughput_per_s": rates,
-                "latency_s": [n / x for n, x in zip(depths, rates, strict=True)],
-            }
-        )
-    )
+    return Sweep(points_at(depths, rates))
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import fit
 from calibrate.fitting.knee import measured_crossing
@@ -18,10 +18,8 @@ def short_run(servers: int, random: np.random.Generator, *, counted: bool = True
     """A sweep of exponential servers: as many services a run as a Poisson process gives."""
     requests = random.poisson(np.minimum(DEPTHS, servers) / SERVICE_S * RUN_S)
     latency = DEPTHS / (requests / RUN_S)
-    table = {"series": "made", "load": DEPTHS, "throughput_per_s": requests / RUN_S, "latency_s": latency}
-    if counted:
-        table |= {"requests": requests, "latency_sd_s": latency / np.sqrt(DEPTHS)}
-    return Sweep(pd.DataFrame(table))
+    known = {"requests": requests, "latency_sd_s": latency / np.sqrt(DEPTHS)} if counted else {}
+    return Sweep(points_at(DEPTHS, requests / RUN_S, latency, **known))
 
 
 @pytest.mark.parametrize("servers", [1, 3])

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare, fit
 from calibrate.fitting.fit import doubts_about
@@ -23,19 +23,9 @@ DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 def sweep(noise: float, repeats: int = 5, **columns: Any) -> Sweep:
     """A knee at 8, each depth repeated with throughputs evenly spread by the standard deviation ``noise``."""
     factors = 1 + noise * np.linspace(-1, 1, repeats) / np.std(np.linspace(-1, 1, repeats), ddof=1)
-    rows = [
-        {
-            "series": "reads",
-            "load": n,
-            "throughput_per_s": 1e4 * min(n, 8) * f,
-            "latency_s": n / (1e4 * min(n, 8) * f),
-            "repeat": i,
-            **columns,
-        }
-        for i, f in enumerate(factors)
-        for n in DEPTHS
-    ]
-    return Sweep(points=pd.DataFrame(rows))
+    rate = np.outer(factors, 1e4 * np.minimum(DEPTHS, 8)).ravel()
+    made = points_at(np.tile(DEPTHS, repeats), rate, series="reads", repeat=np.repeat(range(repeats), len(DEPTHS)))
+    return Sweep(made.assign(**columns))
 
 
 def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
@@ -51,13 +41,7 @@ def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
 def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None:
     def opened(last: float) -> Sweep:
         rates = np.array([1e3, 4e3, 8e3])
-        table = {
-            "series": "open",
-            "load": rates,
-            "throughput_per_s": [1e3, 4e3, last],
-            "latency_s": [9e-5, 12e-5, 9e-4],
-        }
-        return Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="1/s")
+        return Sweep(points_at(rates, [1e3, 4e3, last], [9e-5, 12e-5, 9e-4]), load_kind="arrival_rate", load_unit="1/s")
 
     (told,) = [f for f in doubts_about(fit(opened(5e3)), opened(5e3)) if f.check == "not-served"]
     assert (told.severity, told.load) == ("error", 8e3)
@@ -68,18 +52,9 @@ def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None
 
 
 def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() -> None:
-    table = pd.DataFrame(
-        {
-            "series": ["reads io_uring", "reads psync"],
-            "load": [32.0, 1.0],
-            "throughput_per_s": [8e4, 1e4],
-            "latency_s": [4e-4, 1e-4],
-            "engine": ["io_uring", "psync"],
-            "block_bytes": 4096.0,
-            "read_fraction": 1.0,
-        }
-    )
-    both = Sweep(points=table)
+    engines = ["io_uring", "psync"]
+    table = points_at([32, 1], [8e4, 1e4], series=[f"reads {one}" for one in engines], engine=engines)
+    both = Sweep(table.assign(block_bytes=4096.0, read_fraction=1.0))
     assert any("1 point (depth 1)" in note for note in fit(both, series="reads psync").notes)
     (found,) = check_submission(both)
     assert "in 2 ways" in found.message
@@ -102,9 +77,7 @@ def test_a_sweep_that_ends_below_the_knee_is_told_with_the_fit() -> None:
 def test_too_few_points_are_refused_with_the_command_that_gives_more() -> None:
     with pytest.raises(DataError, match=r"0 points .* needs 1; .* depths 1 and 32.*: qsim measure fio TARGET --depths"):
         fit(sweep(0.01), [])
-    delays = np.array([0.0, 100.0])
-    table = {"series": "m", "load": delays, "throughput_per_s": 1e8, "latency_s": 1e-7}
-    memory = Sweep(points=pd.DataFrame(table), load_kind="injected_delay", load_unit="ns")
+    memory = Sweep(points_at([0, 100], 1e8, 1e-7), load_kind="injected_delay", load_unit="ns")
     with pytest.raises(DataError, match=r"needs 3; .* qsim measure memory --delays"):
         fit(memory)
 

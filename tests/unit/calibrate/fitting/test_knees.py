@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import open_sweep, points_at
 
 from calibrate.fitting.answer import fits_table, knees_labelled
 from calibrate.fitting.datasheet import from_datasheet
@@ -21,9 +21,7 @@ DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
 
 def closed(throughput):
-    x = throughput(DEPTHS)
-    table = {"series": "reads", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x}
-    return Sweep(points=pd.DataFrame(table), name="closed")
+    return Sweep(points_at(DEPTHS, throughput(DEPTHS)), name="closed")
 
 
 def random_routing(n):
@@ -52,9 +50,7 @@ def test_rounding_moves_no_knee(at):
 
 def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_ninety_percent():
     rates = np.array([100.0, 300, 500, 700, 800])
-    table = {"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1000 - rates)}
-    sweep = Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="requests/s", name="open")
-    made = fit(sweep, list(rates), model="M/M/1")
+    made = fit(open_sweep(rates, 1 / (1000 - rates)), list(rates), model="M/M/1")
     assert made.knee.load == pytest.approx(500, rel=0.03)
     assert made.ninety.load == pytest.approx(900, rel=0.03)
     assert objective_knee(made, 4e-3).load == pytest.approx(750, rel=0.03)
@@ -94,14 +90,8 @@ def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_al
     # A memory on a machine that was busy with other things: repeats of a point differ by a factor of 1.8.
     rates = [386e6, 418e6, 417e6, 112e6, 115e6, 115e6, 7.97e6, 5.88e6, 8.19e6]
     times = [348e-9, 295e-9, 214e-9, 334e-9, 182e-9, 198e-9, 196e-9, 328e-9, 188e-9]
-    points = {
-        "series": "mix",
-        "load": np.repeat([0.0, 500.0, 20000.0], 3),
-        "repeat": [0, 1, 2] * 3,
-        "throughput_per_s": rates,
-        "latency_s": times,
-    }
-    fitted = fit(Sweep(pd.DataFrame(points), load_kind="injected_delay", load_unit="cycles"))
+    table = points_at(np.repeat([0, 500, 20000], 3), rates, times, repeat=[0, 1, 2] * 3)
+    fitted = fit(Sweep(table, load_kind="injected_delay", load_unit="cycles"))
     assert fitted.knee.load is not None
     assert fitted.knee.high is None
     assert seal([fitted], [[0.0, 100.0]], tmp_path / "sealed.json").fits[0].knee == fitted.knee

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import open_sweep
 
 from calibrate import Fit, fit, from_datasheet, system
 from calibrate.fitting.knee import MEASURED
@@ -113,10 +114,7 @@ def test_of_a_memory_the_accesses_in_flight_are_the_load() -> None:
 
 def test_an_open_sweep_is_a_queue_of_whole_servers() -> None:
     rates = np.array([100.0, 500.0, 900.0])
-    points = pd.DataFrame(
-        {"series": "reads", "load": rates, "throughput_per_s": rates, "latency_s": 1e-3 / (1 - rates / 1000)}
-    )
-    made = fit(Sweep(points, load_kind="arrival_rate", load_unit="requests/s"), model="M/M/1")
+    made = fit(open_sweep(rates, 1e-3 / (1 - rates / 1000)), model="M/M/1")
     station = made.station()
     assert station.servers == 1
     assert station.speeds is None

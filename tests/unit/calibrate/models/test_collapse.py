@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import fit, predict
 from calibrate.models.collapse import DELAYS, HAZARD, SHARES, collapsing, losses
@@ -12,10 +12,7 @@ from measure.sweep import Sweep
 
 
 def sweep(unit: str) -> Sweep:
-    n = np.array([1.0, 32.0])
-    rate = np.array([1e3, 10e3])
-    points = pd.DataFrame({"series": "server", "load": n, "throughput_per_s": rate, "latency_s": n / rate})
-    return Sweep(points, load_unit=unit)
+    return Sweep(points_at([1, 32], [1e3, 10e3]), load_unit=unit)
 
 
 def test_the_delays_have_the_mean_of_the_hazard() -> None:

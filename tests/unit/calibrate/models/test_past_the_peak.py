@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare, fit, predict
 from calibrate.models.closed import Declining, OnsetPNorm, ScalabilityLaw, shows_decline
@@ -16,9 +16,7 @@ VALUES = np.array([[6.0, 25e3, 2.6, 1.0, 1500.0]])
 
 def falling() -> Sweep:
     throughput, response = Declining().curve(VALUES, DEPTHS)
-    return Sweep(
-        pd.DataFrame({"series": "made", "load": DEPTHS, "throughput_per_s": throughput[0], "latency_s": response[0]})
-    )
+    return Sweep(points_at(DEPTHS, throughput[0], response[0]))
 
 
 def test_a_far_decline_is_none_and_past_the_peak_throughput_falls_along_its_asymptote() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import fit, points_of
 from calibrate.models.closed import FINITE, SHARPNESS_MEDIAN, Declining, OnsetPNorm, sharpness_by_spread
@@ -14,10 +13,7 @@ UNKNOWN = float("nan")
 
 
 def sweep(**columns: list[float]) -> Sweep:
-    n = np.array([1.0, 32.0])
-    rate = np.array([10e3, 100e3])
-    points = pd.DataFrame({"series": "drive", "load": n, "throughput_per_s": rate, "latency_s": n / rate, **columns})
-    return Sweep(points, name="drive")
+    return Sweep(points_at([1, 32], [10e3, 100e3], **columns), name="drive")
 
 
 @pytest.mark.parametrize(

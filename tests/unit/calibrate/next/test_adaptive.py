@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate.next import REACH, next_depth
 from measure.sweep import Sweep
@@ -12,8 +12,7 @@ from measure.sweep import Sweep
 
 def sweep_of(depths: list[float], knee: float = 6.0, sharpness: float = 2.6) -> Sweep:
     rates = 1000 * (1 + (knee / np.array(depths)) ** sharpness) ** (-1 / sharpness)
-    table = {"load": depths, "throughput_per_s": rates, "latency_s": np.array(depths) / rates}
-    return Sweep(pd.DataFrame(table).assign(series="d"))
+    return Sweep(points_at(depths, rates))
 
 
 def test_it_begins_with_a_lone_request_and_a_deep_queue() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import open_sweep, points_at
 
 from calibrate import fit, from_datasheet
 from calibrate.fitting.knee import Knee
@@ -22,18 +22,12 @@ RATES = np.array([1e3, 2e3, 4e3, 6e3, 8e3, 9e3])
 
 def drive(depths: tuple[int, ...] = DEPTHS, onset: float = 0.6, knee: float = 9.0) -> Sweep:
     """A drive that answers a lone request sooner than several."""
-    loads = np.array(depths, dtype=float)
-    throughput, response = OnsetPNorm().curve(np.array([[knee, 75e3, 3.0, onset]]), loads)
-    return Sweep(
-        pd.DataFrame({"series": "drive", "load": loads, "throughput_per_s": throughput[0], "latency_s": response[0]})
-    )
+    throughput, response = OnsetPNorm().curve(np.array([[knee, 75e3, 3.0, onset]]), np.array(depths, dtype=float))
+    return Sweep(points_at(depths, throughput[0], response[0]))
 
 
 def queue() -> Sweep:
-    points = pd.DataFrame(
-        {"series": "queue", "load": RATES, "throughput_per_s": RATES, "latency_s": 1e-4 / (1 - RATES * 1e-4)}
-    )
-    return Sweep(points, load_kind="arrival_rate", load_unit="1/s")
+    return open_sweep(RATES, 1e-4 / (1 - RATES * 1e-4))
 
 
 def width(estimate: Knee | Estimate) -> float:
@@ -84,8 +78,7 @@ def test_an_open_knee_is_what_it_narrows_by_a_deeper_point() -> None:
 
 def test_the_delay_that_is_named_narrows_the_curve_more_than_another() -> None:
     x, r = (v[0] for v in DelayLaw().curve(LAW, DELAYS))
-    points = pd.DataFrame({"series": "memory", "load": DELAYS, "throughput_per_s": x, "latency_s": r})
-    sweep = Sweep(points, load_kind="injected_delay", load_unit="cycles")
+    sweep = Sweep(points_at(DELAYS, x, r), load_kind="injected_delay", load_unit="cycles")
     before = fit(sweep, [0, 500, 20000])
     wanted = next_load(before, [50, 100, 200, 1000])
     assert wanted is not None

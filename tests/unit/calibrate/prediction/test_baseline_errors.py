@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import Points, compare, points_of
 from calibrate.prediction.baselines import baseline_errors
@@ -15,8 +15,7 @@ from measure.loads import LoadKind
 
 
 def sweep(loads: list[float], x: list[float], r: list[float], kind: LoadKind = "queue_depth") -> Sweep:
-    table = pd.DataFrame({"series": "one", "load": loads, "throughput_per_s": x, "latency_s": r})
-    return Sweep(points=table, load_kind=kind)
+    return Sweep(points_at(loads, x, r), load_kind=kind)
 
 
 @pytest.fixture

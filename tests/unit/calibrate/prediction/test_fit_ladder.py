@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare
 from measure import load_dataset
@@ -14,8 +14,7 @@ DEPTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 
 
 def sweep_of(throughput: np.ndarray) -> Sweep:
-    table = {"series": "device", "load": DEPTHS, "throughput_per_s": throughput, "latency_s": DEPTHS / throughput}
-    return Sweep(points=pd.DataFrame(table), load_kind="queue_depth", name="device")
+    return Sweep(points_at(DEPTHS, throughput), name="device")
 
 
 @pytest.mark.parametrize(

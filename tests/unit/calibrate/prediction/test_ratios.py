@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate.fitting.fit import Fit, fit
 from calibrate.prediction.ratios import ParameterDifference, differences
@@ -19,15 +19,7 @@ def drive(idle_s: float, peak_per_s: float, noise: float = 0.01, seed: int = 1) 
     load = np.repeat(DEPTHS, 3)
     x = ((load / idle_s) ** -3 + peak_per_s**-3) ** (-1 / 3)
     x = x * np.exp(noise * np.random.default_rng(seed).standard_normal(len(x)))
-    table = pd.DataFrame(
-        {
-            "series": "reads",
-            "load": load,
-            "throughput_per_s": x,
-            "latency_s": load / x,
-            "repeat": np.tile([0, 1, 2], len(DEPTHS)),
-        }
-    )
+    table = points_at(load, x, repeat=np.tile([0, 1, 2], len(DEPTHS)))
     return fit(Sweep(table, name="drive"), list(DEPTHS), model="p-norm")
 
 

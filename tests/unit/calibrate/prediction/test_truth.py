@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare
 from calibrate.prediction.truth import true_curve
@@ -20,10 +20,8 @@ DEPTHS = np.array([1.0, 2, 4, 8, 16, 32])
 def swept(truth: Truth, kind: str = "queue_depth", loads: np.ndarray = DEPTHS, damage: float = 1.0) -> Sweep:
     """The true curve as if it had been measured."""
     throughput, response = true_curve(truth, kind, loads)
-    table = pd.DataFrame(
-        {"series": "device", "load": loads, "throughput_per_s": throughput * damage, "latency_s": response / damage}
-    )
-    return Sweep(table, load_kind=kind, provenance=Provenance(tool="fio", details={"truth": truth.to_dict()}))
+    known = Provenance(tool="fio", details={"truth": truth.to_dict()})
+    return Sweep(points_at(loads, throughput * damage, response / damage), load_kind=kind, provenance=known)
 
 
 def test_one_queue_is_the_bound_itself_for_any_law() -> None:

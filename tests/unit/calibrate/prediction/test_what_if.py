@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import Fit, WhatIf, fit, from_datasheet, what_if
 from measure import Sweep, load_dataset
@@ -25,10 +25,7 @@ def served(workers: int, noise: float = 0.003) -> Fit:
     """A fit of so many exponential workers after a delay, whose lone requests were seen one by one."""
     rng = np.random.default_rng(workers)
     rates = np.array([exact(n, workers) for n in LOADS]) * np.exp(rng.normal(0, noise, len(LOADS)))
-    points = pd.DataFrame(
-        {"series": "pages", "load": LOADS, "throughput_per_s": rates, "latency_s": np.array(LOADS) / rates}
-    )
-    return fit(Sweep(points.assign(latency_sd_s=SERVICE_S), load_kind="queue_depth", load_unit="requests"))
+    return fit(Sweep(points_at(LOADS, rates, series="pages", latency_sd_s=SERVICE_S)))
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +65,7 @@ def test_a_lone_request_gains_nothing_from_a_second_device(four: Fit) -> None:
 
 def test_two_copies_past_the_peak_are_twice_one_with_half_the_load() -> None:
     loads, rates = np.array([1, 4, 8, 16, 32, 64]), np.array([100.0, 380, 600, 640, 560, 420])
-    points = pd.DataFrame({"series": "web", "load": loads, "throughput_per_s": rates, "latency_s": loads / rates})
-    made = fit(Sweep(points, load_kind="queue_depth", load_unit="clients"))
+    made = fit(Sweep(points_at(loads, rates), load_unit="clients"))
     two = what_if(made, WhatIf(copies=(1, 2), called="replica")).fit.predict([2, 16, 64, 128, 256, 1024])
     one = made.predict(two.load / 2)
     assert two.throughput_per_s == pytest.approx(2 * one.throughput_per_s, rel=1e-9)

@@ -7,8 +7,8 @@ import gzip
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare_all
 from calibrate.report.compared import compared_section, evidence_of
@@ -59,14 +59,7 @@ def test_it_fetches_nothing(page: str) -> None:
 
 def test_hostile_names_stay_text() -> None:
     name = "<script>alert(1)</script> & </title><img src=x onerror=alert(2)>"
-    points = pd.DataFrame(
-        {
-            "series": name,
-            "load": [1.0, 8, 32, 64],
-            "throughput_per_s": [1e3, 7e3, 9e3, 9.1e3],
-            "latency_s": [1e-3, 1.1e-3, 3.5e-3, 7e-3],
-        }
-    )
+    points = points_at([1, 8, 32, 64], [1e3, 7e3, 9e3, 9.1e3], [1e-3, 1.1e-3, 3.5e-3, 7e-3], series=name)
     sweep = Sweep(points, name=name, provenance=Provenance(device=name, commands=(name,)))
     done, _ = compare_all(sweep)
     own = without_plotly(render([compared_section(name, [evidence_of(c) for c in done], {name: name})], title=name))

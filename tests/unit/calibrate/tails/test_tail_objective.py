@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
+from made_up import open_sweep
 from simulated_fio import write_simulated
 
 from calibrate.fitting.datasheet import from_datasheet
@@ -72,10 +72,7 @@ def test_what_holds_no_histograms_is_refused_with_what_to_measure(sweep: Sweep) 
     bare = Sweep(points=sweep.points, name="bare")
     with pytest.raises(DataError, match=r"no latency histograms .* measure with json\+"):
         tail_knee(made, bare, sweep.series[0], "p99", 1e-3)
-    rates = pd.DataFrame(
-        {"series": "open", "load": [1.0, 2, 3], "throughput_per_s": [1.0, 2, 3], "latency_s": [0.2, 0.3, 0.6]}
-    )
-    is_open = Sweep(points=rates, load_kind="arrival_rate", load_unit="1/s")
+    is_open = open_sweep([1, 2, 3], [0.2, 0.3, 0.6])
     with pytest.raises(DataError, match="over queue depths, and the load here is arrival rate"):
         tail_knee(fit(is_open), is_open, "open", "p99", 1e-3)
 

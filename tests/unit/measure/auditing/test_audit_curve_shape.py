@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import points_at
 
 from measure.auditing.curve_shape import (
     ClosedCurve,
@@ -68,15 +69,9 @@ def test_past_the_peak_the_last_depth_is_three_per_cent_lower(throughput: Sequen
 
 def bandwidths(scale: Sequence[float]) -> list[Finding]:
     """1000 requests a second of 4 KiB, whose bandwidth is off by a factor in each row."""
-    table = {
-        "series": "c",
-        "load": 1.0,
-        "throughput_per_s": 1e3,
-        "latency_s": 1e-3,
-        "block_bytes": 4096.0,
-        "bandwidth_bytes_per_s": 4.096e6 * np.array(scale),
-    }
-    return list(check_bandwidth(Sweep(points=pd.DataFrame(table))))
+    bandwidth = 4.096e6 * np.array(scale)
+    table = points_at(np.ones(len(scale)), 1e3, block_bytes=4096.0, bandwidth_bytes_per_s=bandwidth)
+    return list(check_bandwidth(Sweep(table)))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import fit
 from calibrate.points import points_of
@@ -14,15 +14,8 @@ PROBE = {"peaks_bytes_per_s": {"read": {"mean": 40e9}, "mix": {"mean": 30e9}}}
 
 
 def curve(series: str, details: dict[str, object], read_fraction: float = 1.0) -> Sweep:
-    points = pd.DataFrame(
-        {
-            "series": series,
-            "load": [0.0, 500.0, 2500.0],
-            "throughput_per_s": [6e8, 1.2e8, 3e7],
-            "latency_s": [130e-9, 90e-9, 85e-9],
-            "read_fraction": read_fraction,
-        }
-    )
+    rates, times = [6e8, 1.2e8, 3e7], [130e-9, 90e-9, 85e-9]
+    points = points_at([0, 500, 2500], rates, times, series=series, read_fraction=read_fraction)
     return Sweep(points, load_kind="injected_delay", load_unit="cycles", provenance=Provenance(details=details))
 
 

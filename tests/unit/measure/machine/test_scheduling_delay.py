@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from measure import Sweep, audit
 from measure.auditing.all_checks import check_wakeups
@@ -13,14 +13,7 @@ from measure.machine.scheduling_delay import NAP_S, NOTE, lateness_notes, noted_
 
 
 def table(late_s: list[float]) -> Sweep:
-    rows = {
-        "series": "d",
-        "load": [1.0, 4.0],
-        "throughput_per_s": [500.0, 1000.0],
-        "latency_s": [2e-3, 4e-3],
-        "wakeup_late_s": late_s,
-    }
-    return Sweep(pd.DataFrame(rows))
+    return Sweep(points_at([1, 4], [500, 1000], wakeup_late_s=late_s))
 
 
 def test_it_naps_while_the_block_runs_and_no_longer() -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from measure.errors import DataError, StoreError, ToolFailedError, UnsafeTargetError
 from measure.store.directory import SweepStore
@@ -75,9 +75,7 @@ class Tool:
 
 def read(store: SweepStore) -> Sweep:
     kept = read_kept(store, lambda text, _: text)
-    return Sweep(
-        pd.DataFrame({"series": "s", "load": 1.0, "throughput_per_s": 1.0, "latency_s": 1.0, "raw": list(kept.values)})
-    )
+    return Sweep(points_at([1] * len(kept.values), 1, raw=list(kept.values)))
 
 
 def raw_of(sweep: Sweep) -> list[str]:

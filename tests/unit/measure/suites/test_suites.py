@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from measure import Sweep
 from measure.errors import StoreError, ToolFailedError
@@ -42,17 +42,7 @@ def planned(disk: Path) -> Callable[..., SuitePlan]:
 
 
 def sweep(load: list[float], throughput: list[float], latency: list[float]) -> Sweep:
-    return Sweep(
-        pd.DataFrame(
-            {
-                "series": "4 KiB random read",
-                "load": load,
-                "throughput_per_s": throughput,
-                "latency_s": latency,
-                "block_bytes": 4096,
-            }
-        )
-    )
+    return Sweep(points_at(load, throughput, latency, series="4 KiB random read", block_bytes=4096))
 
 
 # --- what they are -------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import Comparison, compare, compare_all
 from calibrate.report.compared import compared_section, evidence_of
@@ -48,13 +48,8 @@ def test_the_star_lies_on_its_curve_or_the_legend_says_why_not(name: str) -> Non
 def test_a_knee_that_the_loads_do_not_reach_has_no_response_time() -> None:
     delay = np.array([0.0, 20, 50, 100, 500, 2500])
     rates = 10 / (150e-9 + 1e-9 * delay)
-    table = {
-        "series": "read",
-        "load": delay,
-        "throughput_per_s": rates,
-        "latency_s": 150e-9 + 10e-9 * np.exp(-delay / 50),
-    }
-    comparison = compare(Sweep(pd.DataFrame(table), "injected_delay"))
+    table = points_at(delay, rates, 150e-9 + 10e-9 * np.exp(-delay / 50))
+    comparison = compare(Sweep(table, "injected_delay"))
     assert comparison.knee.load is None
     assert "response time at the knee" not in [figure.what for figure in curve_output(comparison)["key_numbers"]]
 
