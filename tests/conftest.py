@@ -157,7 +157,7 @@ def fake_mlc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """``mlc`` on PATH is a program that prints in MLC's format; the test says where it misbehaves."""
     folder = tmp_path_factory.mktemp("bin")
     program = folder / "mlc"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("fake_mlc.py")}" "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{Path(__file__).with_name("fake_mlc.py")}" "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("FAKE_MLC_LOG", str(folder / "log"))

@@ -38,31 +38,26 @@ QUICK = {
     "qsim simulate": ["--customers", "10000"],
 }
 
-#: Runs commands, and prints of each its exit code, both streams and what it raised.
+#: Runs commands with a PATH each, and prints of each its exit code, both streams and what it raised.
 IN_TURN = """
-import json, sys
+import json, os, sys
 from typer.testing import CliRunner
 from calibrate.cli.app import app
 
-runs = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
-print(json.dumps([(run.exit_code, run.stdout, run.stderr, repr(run.exception)) for run in runs]))
+def run(words, path):
+    os.environ["PATH"] = path
+    done = CliRunner().invoke(app, words)
+    return done.exit_code, done.stdout, done.stderr, repr(done.exception)
+
+print(json.dumps([run(*one) for one in json.loads(sys.argv[1])]))
 """
 
 Runs = dict[str, tuple[int, str, str, str]]
 
 
-def environment(system: str, **more: str) -> dict[str, str]:
+def environment(system: str) -> dict[str, str]:
     path = os.pathsep.join([str(HERE / "as_on"), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "AS_ON": system, "PYTHONPATH": path, **more}
-
-
-def in_turn(system: str, commands: tuple[str, ...], folder: Path, **more: str) -> Runs:
-    """What each command does as on that system, in a folder; one program runs them all."""
-    words = json.dumps([arguments(command, folder) for command in commands])
-    printed = subprocess.check_output(
-        [sys.executable, "-c", IN_TURN, words], cwd=folder, env=environment(system, **more), text=True, timeout=LIMIT_S
-    )
-    return dict(zip(commands, json.loads(printed), strict=True))
+    return {**os.environ, "AS_ON": system, "PYTHONPATH": path}
 
 
 def arguments(command: str, folder: Path) -> list[str]:
@@ -78,15 +73,28 @@ def system(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def works(system: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    return in_turn(system, (*WORKS, "qsim doctor --json"), tmp_path_factory.mktemp("works"))
+def with_fio(system: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a program that is called fio."""
+    folder = tmp_path_factory.mktemp(f"fio-{system}")
+    (folder / "fio").write_text("#!/bin/sh\necho fio-3.36\n", encoding="utf-8")
+    (folder / "fio").chmod(0o755)
+    return folder
 
 
 @pytest.fixture(scope="module")
-def refused(system: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """Without any other program to be found."""
-    folder = tmp_path_factory.mktemp("refused")
-    return in_turn(system, ON_LINUX, folder, PATH=str(folder))
+def runs(system: str, with_fio: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """What each command does as on that system; one program runs them all.
+
+    Those that work elsewhere find every program, those of Linux find none, and the last one finds a fio.
+    """
+    works, refused = (tmp_path_factory.mktemp(name) for name in ("works", "refused"))
+    asked = [(command, command, works, os.environ["PATH"]) for command in (*WORKS, "qsim doctor --json")]
+    asked += [(command, command, refused, str(refused)) for command in ON_LINUX]
+    asked += [("with fio", ON_LINUX[1], with_fio, os.pathsep.join([str(with_fio), os.environ["PATH"]]))]
+    words = json.dumps([(arguments(command, folder), path) for _, command, folder, path in asked])
+    program = [sys.executable, "-c", IN_TURN, words]
+    printed = subprocess.check_output(program, cwd=works, env=environment(system), text=True, timeout=LIMIT_S)
+    return dict(zip((name for name, *_ in asked), json.loads(printed), strict=True))
 
 
 def test_the_systems_differ(system: str) -> None:
@@ -96,38 +104,32 @@ def test_the_systems_differ(system: str) -> None:
 
 
 @pytest.mark.parametrize("command", WORKS)
-def test_it_works(works: Runs, command: str) -> None:
+def test_it_works(runs: Runs, command: str) -> None:
     if command.startswith("qsim measure memory") and (os.cpu_count() or 1) < 2:
         pytest.skip("a memory under load needs two processors")
-    code, out, err, raised = works[command]
+    code, out, err, raised = runs[command]
     assert code == 0, (err, raised)
     assert out
 
 
 @pytest.mark.parametrize("command", ON_LINUX)
-def test_it_is_refused_in_one_line(refused: Runs, command: str) -> None:
-    code, out, err, raised = refused[command]
+def test_it_is_refused_in_one_line(runs: Runs, command: str) -> None:
+    code, out, err, raised = runs[command]
     assert (code, out) == (1, ""), (err, raised)
     (line,) = err.splitlines()
     assert line.startswith("error: ")
     assert "internal error" not in line
 
 
-def test_a_drive_is_not_measured_through_the_page_cache(system: str, tmp_path: Path) -> None:
-    fio = tmp_path / "bin" / "fio"
-    fio.parent.mkdir()
-    fio.write_text("#!/bin/sh\necho fio-3.36\n", encoding="utf-8")
-    fio.chmod(0o755)
-    search = os.pathsep.join([str(fio.parent), os.environ["PATH"]])
-    command = "qsim measure fio TARGET --out DIR"
-    code, _, err, _ = in_turn(system, (command,), tmp_path, PATH=search)[command]
+def test_a_drive_is_not_measured_through_the_page_cache(runs: Runs, with_fio: Path) -> None:
+    code, _, err, _ = runs["with fio"]
     assert code == 1
     assert "has no direct I/O (O_DIRECT)" in err
-    assert not (tmp_path / "out").exists()
+    assert not (with_fio / "out").exists()
 
 
-def test_the_doctor_says_what_this_system_does_not_do(works: Runs) -> None:
-    parts = {p["name"]: p for p in json.loads(works["qsim doctor --json"][1])["parts"]}
+def test_the_doctor_says_what_this_system_does_not_do(runs: Runs) -> None:
+    parts = {p["name"]: p for p in json.loads(runs["qsim doctor --json"][1])["parts"]}
     assert not parts["Linux"]["present"]
     assert not {"io_uring", "huge pages"} & parts.keys()
 
