@@ -121,8 +121,7 @@ def lognormals(parts: int) -> Candidate:
     j = parts
 
     def tails(v: Array, x: Array) -> Tails:
-        with np.errstate(divide="ignore"):
-            z = (np.log(x)[:, np.newaxis] - np.log(v[j : 2 * j])) / v[2 * j :]
+        z = (np.log(x)[:, np.newaxis] - np.log(v[j : 2 * j])) / v[2 * j :]
         return special.ndtr(z) @ v[:j], special.ndtr(-z) @ v[:j]
 
     def law(v: Array) -> Distribution:

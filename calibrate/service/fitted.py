@@ -58,7 +58,7 @@ class Binned:
     def log_shares(self, candidate: Candidate, theta: Array) -> Array:
         """log P(a time lies in the bin) (m,), from the tail that loses no digits; at least log ``LEAST_SHARE``."""
         try:
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 below, above = candidate.tails(candidate.natural(theta), self.edges)
         except (ValueError, OverflowError):  # a step of the optimiser to invalid parameters
             return np.full(len(self.cells), np.log(LEAST_SHARE))
@@ -123,7 +123,7 @@ class FamilyFit:
     @cached_property
     def below_edges(self) -> Array:
         """P(T <= edge) at every edge of the bins (e,)."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             return self.candidate.tails(self.candidate.natural(self.theta), self._binned.edges)[0]
 
     @cached_property
