@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,38 @@ def qsim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qsim:
         return Run(result.exit_code, result.stdout, result.stderr)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def ran() -> dict[tuple[str, ...], Run]:
+    """What was printed in a module of tests."""
+    return {}
+
+
+@pytest.fixture
+def once(qsim: Qsim, ran: dict[tuple[str, ...], Run]) -> Qsim:
+    """``qsim`` for commands that read what is published: the same command again gives what it printed before."""
+
+    def run(*args: str) -> Run:
+        if args not in ran:
+            ran[args] = qsim(*args)
+        return ran[args]
+
+    return run
+
+
+@pytest.fixture
+def compare_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of ``compare`` that differ in what they print share what they computed."""
+    command, done = import_module("calibrate.cli.calibration.compare"), dict[str, Any]()
+    compute = command.calibrated_device
+
+    def shared(*given: Any) -> Any:
+        if repr(given) not in done:
+            done[repr(given)] = compute(*given)
+        return done[repr(given)]
+
+    monkeypatch.setattr(command, "calibrated_device", shared)
 
 
 @pytest.fixture

@@ -34,13 +34,13 @@ def lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("source", "knee"), [(ONE, KNEE), (FOUR, "QUEUEING STARTS depth ")])
 @pytest.mark.parametrize("command", ["fit", "compare", "show"])
-def test_the_knee_is_in_the_first_three_lines(qsim, command, source, knee):
-    assert any(line.startswith(knee) for line in lines(qsim(command, *source).out)[:3])
+def test_the_knee_is_in_the_first_three_lines(once, command, source, knee):
+    assert any(line.startswith(knee) for line in lines(once(command, *source).out)[:3])
 
 
 @pytest.mark.parametrize("source", [FOUR, ONE])
-def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(qsim, source):
-    out = qsim("compare", *source).out
+def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(once, source):
+    out = once("compare", *source).out
     sure = next(line for line in lines(out) if line.startswith("SURE?"))
     sweep = load_dataset(source[1])
     done = [compare(sweep, series=name) for name in sweep.series]
@@ -69,8 +69,8 @@ def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(q
         ("datasets",),
     ],
 )
-def test_without_details_there_are_plain_words(qsim, command):
-    run = qsim(*command)
+def test_without_details_there_are_plain_words(once, command):
+    run = once(*command)
     assert run.code == 0
     for text in HIDDEN:
         assert text not in run.out
@@ -79,16 +79,16 @@ def test_without_details_there_are_plain_words(qsim, command):
 
 
 @pytest.mark.parametrize("command", ["fit", "compare"])
-def test_details_hold_the_exact_terms_and_every_point(qsim, command):
-    out = qsim(command, *FOUR, "--details").out
+def test_details_hold_the_exact_terms_and_every_point(once, command):
+    out = once(command, *FOUR, "--details").out
     assert "not identifiable" in out
     assert "Rbusy" in out
     if command == "compare":
         assert sum(line.startswith(" 256 ") for line in lines(out)) == 4
 
 
-def test_an_objective_is_answered_first_and_the_deepest_point_stands_beside_it(qsim):
-    first = lines(qsim("predict", *ONE, "--slo", "500us").out)[0]
+def test_an_objective_is_answered_first_and_the_deepest_point_stands_beside_it(once):
+    first = lines(once("predict", *ONE, "--slo", "500us").out)[0]
     assert re.fullmatch(r"Under 500 µs: 107 k/s at depth \d+ \(\d+ to \d+\)\. Depth 1024 gave 94 k/s at 11 ms\.", first)
 
 
@@ -103,10 +103,10 @@ def test_an_error_is_a_percentage_and_beyond_one_and_a_half_a_ratio():
     ]
 
 
-def test_a_repr_is_what_the_terminal_says_first(qsim):
+def test_a_repr_is_what_the_terminal_says_first(once):
     sweep = load_dataset(ONE[1])
     for command, result in (("fit", fit(sweep)), ("compare", compare(sweep))):
-        printed = lines(qsim(command, *ONE).out)
+        printed = lines(once(command, *ONE).out)
         assert lines(repr(result))[1:3] == printed[1:3]
         assert len(lines(repr(result))) <= 7
 
@@ -118,8 +118,8 @@ def test_a_simulation_says_whether_its_interval_holds_the_theory(qsim):
     assert "theory: W = 0.25, inside the interval" in lines
 
 
-def test_an_audit_begins_with_what_it_means_for_the_data(qsim):
-    first, second = lines(qsim("audit", *ONE).out)[:2]
+def test_an_audit_begins_with_what_it_means_for_the_data(once):
+    first, second = lines(once("audit", *ONE).out)[:2]
     assert first == "004-ssd-depth: 1 error, 0 warnings, 1 note: these data contradict themselves"
     assert second.startswith("ERROR    littles-law (16 KiB, depth 1024): ")
 
@@ -132,10 +132,10 @@ def test_bands_of_an_open_sweep_are_those_of_the_response_time(qsim, tmp_path):
     assert "MISSED  response time by " in out
 
 
-def test_curves_of_one_point_have_an_assumed_knee_and_nothing_to_leave_out(qsim):
+def test_curves_of_one_point_have_an_assumed_knee_and_nothing_to_leave_out(once):
     points = ("--dataset", "004-ssd-mix")
-    heading, knee, missed = qsim("compare", *points).out.splitlines()[:3]
+    heading, knee, missed = once("compare", *points).out.splitlines()[:3]
     assert heading == "004-ssd-mix: 5 curves, each fitted to its only point"
     assert re.fullmatch(r"QUEUEING STARTS depth [0-9.]+, assumed: these points do not tell", knee)
     assert missed == "MISSED  unknown: one point checks nothing; measure a second"
-    assert qsim("fit", *points).out.splitlines()[:2] == ["004-ssd-mix: 5 curves, each fitted to depth 1", knee]
+    assert once("fit", *points).out.splitlines()[:2] == ["004-ssd-mix: 5 curves, each fitted to depth 1", knee]

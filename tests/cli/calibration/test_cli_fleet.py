@@ -53,8 +53,10 @@ def test_a_curve_that_cannot_be_fitted_loses_no_other(tmp_path):
     assert "1e+09" in found.broken[str(tmp_path / "d.csv")]
 
 
-def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_module):
+def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_module, monkeypatch):
     require_module("pyarrow", "pip install 'qsim-queue[fleet]'")
+    found = fleet([rack])
+    monkeypatch.setattr("calibrate.fleet.drives.fleet", lambda *_, **__: found)
     assert qsim("fleet", str(rack), "--out", "f.csv", "--report", "f.html").code == 0
     assert qsim("fleet", str(rack), "--out", "f.parquet").code == 0
     rows = list(csv.DictReader(io.StringIO((tmp_path / "f.csv").read_text())))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 from simulated_fio import write_simulated
@@ -43,25 +41,11 @@ def answers() -> dict[str, tuple[list[str], str, list[dict]]]:
     return {}
 
 
-def compare_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let runs of ``compare`` that differ in what they print share what they computed."""
-    command, done = import_module("calibrate.cli.calibration.compare"), dict[str, Any]()
-    compute = command.calibrated_device
-
-    def shared(*given: Any) -> Any:
-        if repr(given) not in done:
-            done[repr(given)] = compute(*given)
-        return done[repr(given)]
-
-    monkeypatch.setattr(command, "calibrated_device", shared)
-
-
 @pytest.fixture(params=SWEEPS)
-def answered(request, qsim, histograms, answers, monkeypatch) -> tuple[list[str], str, list[dict]]:
+def answered(request, qsim, histograms, answers, compare_once) -> tuple[list[str], str, list[dict]]:
     """The lines of the answer, all that --details adds, and the curves of the JSON document, of one comparison."""
     name = request.param
     if name not in answers:
-        compare_once(monkeypatch)
         source = (histograms, *SWEEPS[name]) if name.startswith("histograms") else SWEEPS[name]
         run = qsim("compare", *source, "--details")
         assert run.code == 0, run.err

@@ -80,6 +80,7 @@ def source(request, tmp_path) -> tuple[str, ...]:
     return "--dataset", request.param, "--use", ",".join(f"{n:g}" for n in loads)
 
 
+@pytest.mark.usefixtures("compare_once")
 def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
     data = source[:-2]
     fitted = by_name(qsim("fit", *data, "--json").json)
