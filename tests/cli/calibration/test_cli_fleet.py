@@ -68,7 +68,8 @@ def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_mod
 
 
 def test_two_processes_give_the_same_table(rack):
-    alone, spread = fleet([rack]), fleet([rack], workers=2)
+    some = sorted(rack.iterdir())[:12]
+    alone, spread = fleet(some), fleet(some, workers=2)
     pd.testing.assert_frame_equal(alone.drives, spread.drives)
     assert dict(alone.broken) == dict(spread.broken)
 

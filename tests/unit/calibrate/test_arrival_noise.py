@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import open_sweep
 
 from calibrate import fit
 from calibrate.points import error_of_mean, points_of
@@ -21,9 +21,8 @@ RATES = np.array([50.0, 250.0, 350.0, 475.0])
 
 def measured(rates: np.ndarray = RATES, **columns: object) -> Sweep:
     """The points of an M/M/1 at ``rates``."""
-    table = pd.DataFrame({"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1 / S - rates)})
-    details = {"truth": truth_of(Exponential(S)).to_dict()}
-    return Sweep(table.assign(**columns), load_kind="arrival_rate", provenance=Provenance(tool="fio", details=details))
+    known = Provenance(tool="fio", details={"truth": truth_of(Exponential(S)).to_dict()})
+    return replace(open_sweep(rates, 1 / (1 / S - rates), **columns), provenance=known)
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.5, 0.8])
@@ -42,10 +41,8 @@ def test_a_point_near_saturation_does_not_decide_a_fit() -> None:
     """Twice the true response time at rho = 0.97, as a run of 10,000 requests may well measure it."""
     rates = np.array([50.0, 150.0, 250.0, 350.0, 485.0])
     response = 1 / (500 - rates) * np.array([1, 1, 1, 1, 2.0])
-    made = pd.DataFrame({"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": response})
     few, many = (
-        fit(Sweep(made.assign(requests=n), load_kind="arrival_rate"), use=rates, model="M/M/1").parameters["Xmax"]
-        for n in (1e4, 1e9)
+        fit(open_sweep(rates, response, requests=n), use=rates, model="M/M/1").parameters["Xmax"] for n in (1e4, 1e9)
     )
     assert few.low < 500 < few.high
     assert few.estimate == pytest.approx(500, rel=0.005)
@@ -61,8 +58,7 @@ def test_the_interval_of_the_peak_ends_where_simulated_runs_end() -> None:
             simulate(MM1(rate, 500.0), customers=requests, seed=10 * seed + i, engine="compiled", allow_short=True).W
             for i, rate in enumerate(rates)
         ]
-        table = {"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": means, "requests": requests}
-        peak = fit(Sweep(pd.DataFrame(table), load_kind="arrival_rate"), model="M/M/1").parameters["Xmax"]
+        peak = fit(open_sweep(rates, means, requests=requests), model="M/M/1").parameters["Xmax"]
         held.append((peak.low <= 500, 500 <= peak.high))
         widths.append(peak.high / peak.low)
     below, above = np.mean(held, axis=0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare, fit
 from calibrate.next import recommended, to_calibrate_on
@@ -15,8 +15,7 @@ from measure.loads import LoadKind
 
 def points(loads: list[float], kind: LoadKind = "queue_depth", rates: list[float] | None = None) -> Points:
     x = np.array(rates if rates is not None else [n / (n + 10) * 1e5 for n in loads])
-    table = {"series": "s", "load": loads, "throughput_per_s": x, "latency_s": 1e-5 * np.ones(len(loads))}
-    return points_of(Sweep(pd.DataFrame(table), load_kind=kind))
+    return points_of(Sweep(points_at(loads, x, 1e-5), load_kind=kind))
 
 
 @pytest.mark.parametrize(
@@ -58,6 +57,6 @@ def test_of_other_loads_the_ends_and_the_middle_are() -> None:
 def test_a_fit_uses_all_points_and_a_comparison_holds_out() -> None:
     x = np.minimum(np.array([1.0, 2, 4, 8, 16, 32, 64]), 8) * 1e4
     loads = np.array([1.0, 2, 4, 8, 16, 32, 64])
-    sweep = Sweep(pd.DataFrame({"series": "s", "load": loads, "throughput_per_s": x, "latency_s": loads / x}))
+    sweep = Sweep(points_at(loads, x))
     assert fit(sweep).used == tuple(loads)
     assert compare(sweep).fit.used == (1, 8, 64)

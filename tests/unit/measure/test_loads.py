@@ -6,7 +6,6 @@ from dataclasses import fields, replace
 from typing import get_args
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_up import points_at
 from typer.main import get_command
@@ -75,9 +74,8 @@ def test_a_new_kind_of_load_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_sweep_over_an_unknown_load_is_refused_in_one_line() -> None:
-    points = pd.DataFrame({"series": "a", "load": [1.0], "throughput_per_s": [1.0], "latency_s": [1.0]})
     with pytest.raises(DataError, match="load_kind is 'coffee'; it must be one of queue_depth"):
-        Sweep(points, "coffee")  # type: ignore[arg-type]
+        Sweep(points_at([1], 1), "coffee")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +88,7 @@ def test_a_sweep_over_an_unknown_load_is_refused_in_one_line() -> None:
 )
 def test_a_load_of_several_jobs_names_what_is_outstanding_and_the_depth_of_each(jobs, place, several) -> None:
     loads = np.array([1.0, 9.5, 64])
-    points = pd.DataFrame({"series": "made", "load": loads, "throughput_per_s": 1e4 * loads, "latency_s": 1e-4})
-    sweep = Sweep(points.assign(jobs=jobs))
+    sweep = Sweep(points_at(loads, 1e4 * loads, jobs=jobs))
     fitted = fit(sweep)
     for load in (sweep.load_type, fitted.load_type):
         assert load.at(9.5) == place

@@ -1,12 +1,12 @@
 """An application on calibrated devices: the estimate is the network's own, the band comes from the calibration."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import open_sweep
 
 from calibrate import Fit, System, fit, from_datasheet, system
 from calibrate.application.answer import system_table, within_text
-from measure import Sweep, load_dataset
+from measure import load_dataset
 from qsim import Closed, Delay, Erlang, Exponential, MMc, Network, Station, simulate, solve
 
 SHEET = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -21,8 +21,7 @@ def opened() -> Fit:
     """A fit of Poisson arrivals at two exponential servers of 1 ms."""
     rates = np.array([400.0, 900.0, 1300.0, 1600.0, 1800.0])
     response = [solve(MMc(rate, 1000.0, 2)).W for rate in rates]
-    points = pd.DataFrame({"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": response})
-    return fit(Sweep(points, load_kind="arrival_rate", load_unit="1/s"))
+    return fit(open_sweep(rates, response))
 
 
 @pytest.fixture(scope="module")

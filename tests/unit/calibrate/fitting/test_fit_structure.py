@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import Fit, fit
 from measure import Sweep, load_dataset
@@ -24,8 +25,7 @@ def known(servers: int, *, constant: bool) -> Fit:
         for n in DEPTHS
     ]
     rates = np.array(rates) * np.exp(np.random.default_rng(servers).normal(0, 0.005, len(DEPTHS)))
-    points = pd.DataFrame({"series": "known", "load": DEPTHS, "throughput_per_s": rates, "latency_s": DEPTHS / rates})
-    return fit(Sweep(points.assign(latency_sd_s=1e-5 if constant else SERVICE_S)))
+    return fit(Sweep(points_at(DEPTHS, rates, latency_sd_s=1e-5 if constant else SERVICE_S)))
 
 
 @pytest.mark.parametrize("servers", [3, 8])
@@ -54,8 +54,7 @@ def with_way(*, link_s: float = 0.0, host_s: float = 0.0, blocks: bool = True) -
     way += [Station(Exponential(link_s), discipline="PS")] if link_s else []
     stations = [*way, Station(Exponential(SERVICE_S), servers=3)]
     rates = np.array([solve(Closed(n, stations)).throughput for n in DEPTHS])
-    small = pd.DataFrame({"series": "4 KiB", "load": DEPTHS, "throughput_per_s": rates, "latency_s": DEPTHS / rates})
-    small = small.assign(latency_sd_s=SERVICE_S, block_bytes=4096.0, read_fraction=1.0)
+    small = points_at(DEPTHS, rates, series="4 KiB", latency_sd_s=SERVICE_S, block_bytes=4096.0, read_fraction=1.0)
     if host_s:
         small = small.assign(host_cpu_s=host_s, jobs=1.0)
     large = [

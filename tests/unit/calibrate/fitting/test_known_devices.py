@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import Fit, fit, predict
 from measure import Sweep
@@ -22,9 +22,7 @@ def rates(law: str, servers: int, depths: np.ndarray, delay: float = 0.0) -> np.
 
 
 def calibrated(law: str, servers: int, use: tuple[float, ...], delay: float = 0.0) -> Fit:
-    depths = np.array(use)
-    x = rates(law, servers, depths, delay)
-    return fit(Sweep(pd.DataFrame({"series": "d", "load": depths, "throughput_per_s": x, "latency_s": depths / x})))
+    return fit(Sweep(points_at(use, rates(law, servers, np.array(use), delay))))
 
 
 @pytest.mark.parametrize("use", [(1.0, 3, 32), (1.0, 8, 64), (1.0, 32)], ids=str)

@@ -1,9 +1,8 @@
 """A calibrated device as a station: it reproduces the fitted curve, by formula and in both engines."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from made_up import open_sweep
+from made_up import open_sweep, points_at
 
 from calibrate import Fit, fit, from_datasheet, system
 from calibrate.fitting.knee import MEASURED
@@ -27,8 +26,7 @@ def with_histogram(depths: tuple[float, ...] = (1, 4, 16)) -> Sweep:
     alone = Histogram(edges[:-1], edges[1:], np.array([40, 40, 20]), "lat")
     times = [max(82e-6, n * 80e-6 / 8) for n in depths]
     rates = [n / t for n, t in zip(depths, times, strict=True)]
-    points = pd.DataFrame({"series": "reads", "load": depths, "throughput_per_s": rates, "latency_s": times})
-    points["latency_sd_s"] = 30e-6
+    points = points_at(depths, rates, times, latency_sd_s=30e-6)
     made = Sweep(points, name="drive")
     row = next(made.points.itertuples())
     return Sweep(points, name="drive", latencies={(row.source, row.throughput_per_s, row.latency_s): alone})
@@ -168,9 +166,7 @@ def test_draws_are_as_uncertain_as_the_fit_in_its_knee_and_its_peak() -> None:
 
 def test_drawn_services_collapse_beyond_the_deepest_load_as_often_as_the_prediction_says() -> None:
     n = np.array([1.0, 4, 16, 64])
-    x = 100 * n / (n + 7)
-    table = pd.DataFrame({"series": "s", "load": n, "throughput_per_s": x, "latency_s": n / x})
-    made = fit(Sweep(table, load_unit="clients"))
+    made = fit(Sweep(points_at(n, 100 * n / (n + 7)), load_unit="clients"))
     deep = [f.predict([640]).throughput_per_s[0] for f in made.draws(300, seed=2)]
     _, low, _ = made.predict([640]).throughput_band(0)
     assert 0.02 < np.mean(np.array(deep) < low) < 0.12

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare, fit, predict
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, OpenModel, sakasegawa
@@ -20,26 +20,11 @@ def open_sweep(
     model: OpenModel, values: list[float], rates: list[float], noise: float = 0.0, repeats: int = 1, **columns: float
 ) -> Sweep:
     """Points of a model, at rates measured a little off those asked for."""
-    rng = np.random.default_rng(2)
-    rows = []
-    for rate in rates:
-        measured = rate * 1.01
-        for repeat in range(repeats):
-            response = model.curve(np.array([values]), np.array([measured]))[1][0, 0] * np.exp(
-                noise * rng.standard_normal()
-            )
-            rows.append(
-                {
-                    "series": "made",
-                    "load": measured,
-                    "throughput_per_s": measured,
-                    "latency_s": response,
-                    "asked_rate_per_s": rate,
-                    "repeat": repeat,
-                    **columns,
-                }
-            )
-    return Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s", name="made")
+    asked, repeat = np.repeat(rates, repeats), np.tile(range(repeats), len(rates))
+    away = np.exp(noise * np.random.default_rng(2).standard_normal(len(asked)))
+    response = model.curve(np.array([values]), 1.01 * asked)[1][0] * away
+    made = points_at(1.01 * asked, 1.01 * asked, response, asked_rate_per_s=asked, repeat=repeat, **columns)
+    return Sweep(made, load_kind="arrival_rate", load_unit="requests/s", name="made")
 
 
 RATES = [50.0, 150.0, 250.0, 350.0, 420.0]
@@ -74,7 +59,7 @@ def test_the_queue_of_a_fitted_number_of_servers_is_near_erlang(servers: int) ->
 def test_points_at_the_edge_of_saturation_are_met() -> None:
     peak = 1 / S
     rates = np.array([0.1, 0.5, 0.9, 0.99995]) * peak
-    table = pd.DataFrame({"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (peak - rates)})
+    table = points_at(rates, rates, 1 / (peak - rates))
     made = fit(Sweep(table, load_kind="arrival_rate"), rates, model="M/M/1")
     assert predict(made, rates).response_time_s == pytest.approx(1 / (peak - rates), rel=0.02)
     assert made.parameters["Xmax"].low < peak < made.parameters["Xmax"].high

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up import points_at
 
 from calibrate.surface import (
     Places,
@@ -67,20 +68,10 @@ def known(places: Places) -> SurfacePoints:
 
 
 def sweep_of(points: SurfacePoints) -> Sweep:
-    table = pd.DataFrame(
-        {
-            "series": [
-                f"{b:g} {m:g}" for b, m in zip(points.places.block_bytes, points.places.read_fraction, strict=True)
-            ],
-            "load": points.places.outstanding,
-            "throughput_per_s": points.throughput_per_s,
-            "latency_s": points.response_time_s,
-            "block_bytes": points.places.block_bytes,
-            "read_fraction": points.places.read_fraction,
-            "pattern": "random",
-            "jobs": 1.0,
-        }
-    )
+    at = points.places
+    names = [f"{b:g} {m:g}" for b, m in zip(at.block_bytes, at.read_fraction, strict=True)]
+    table = points_at(at.outstanding, points.throughput_per_s, points.response_time_s, series=names, jobs=1.0)
+    table = table.assign(block_bytes=at.block_bytes, read_fraction=at.read_fraction, pattern="random")
     return Sweep(table, name="known")
 
 

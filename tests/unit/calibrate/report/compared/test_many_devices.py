@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import Comparison, compare
 from calibrate.report.compared.curves import overview
@@ -16,7 +16,7 @@ DEPTHS = np.array([1.0, 4, 16, 64])
 
 def drive(peak_per_s: float) -> Comparison:
     x = 1 / (peak_per_s / 4 / DEPTHS / peak_per_s * 4 / peak_per_s * 4 + 1 / peak_per_s)
-    return compare(Sweep(pd.DataFrame({"series": "d", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x})))
+    return compare(Sweep(points_at(DEPTHS, x)))
 
 
 @pytest.fixture(scope="module")
