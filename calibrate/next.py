@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitting.fit import Fit, fit, fit_points, needed
+from calibrate.fitting.fit import Fit, fit, fit_points
 from calibrate.fitting.knee import Knee
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
@@ -139,7 +139,7 @@ def advice(points: Points) -> NextLoad | None:
     >>> advice(points_of(load_dataset("003-ssd-read"), "32 KiB read")).where
     'depth 1'
     """
-    if len(points) < needed(points):
+    if len(points) < points.load_type.least_points:
         return None
     return next_load(fit_points(points, model_for(points, None)), measured=points.load.tolist())
 

@@ -46,6 +46,8 @@ def knee_word(fit: Fit, knee: Knee | None = None) -> str:
         return ""
     if not fit.used or (len(fit.used) == 1 and not fit.knee.identified):
         return "assumed"
+    if fit.load_type.is_delay and not any(fit.curve_parameters[name].identified for name in ("L0", "a", "B")):
+        return "doubtful" if fit.contradicted else "assumed"
     ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
     return fit.sureness(k.identified, *ends)
 
@@ -126,11 +128,12 @@ def peak_line(fit: Fit) -> str:
 
 
 def _peak_word(fit: Fit, found: Estimate) -> str:
-    """The sureness of the peak; where a memory's is beyond every point, how far these reach."""
+    """The sureness of the peak; where that of a memory, or one that is given, is beyond every point, their reach."""
     if not fit.used or (len(fit.used) == 1 and not found.identified):
         return "assumed"
     word, reached = fit.sureness(found.identified, found.low, found.high), max(fit.used_throughput_per_s)
-    if word == "doubtful" or not fit.load_type.is_delay or found.low is None or found.low <= reached:
+    beyond = found.low is not None and found.low > reached
+    if word == "doubtful" or not beyond or not (fit.load_type.is_delay or fit.known_peak_per_s):
         return word
     return f"assumed: these points reach {fit.load_type.throughput_figure(reached)}"
 

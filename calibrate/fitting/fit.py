@@ -115,12 +115,12 @@ class Fit(Calibration, Result):
     def sureness(self, identified: bool, low: float | None, high: float | None) -> str:
         """``how_sure`` for a figure; ``doubtful`` where the data contradict themselves.
 
-        Where the model is far off its own points, at best ``rough``.
+        Where the model is far off its own points, or those held out refute it, at best ``rough``.
         """
         if self.contradicted:
             return "doubtful"
         word = how_sure(identified, low, high)
-        return "rough" if word == "sure" and self.is_far_off else word
+        return "rough" if word == "sure" and (self.refuted or self.is_far_off) else word
 
     def predict(self, at: Sequence[float] | Array) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
@@ -170,7 +170,7 @@ class Fit(Calibration, Result):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, with the table of weights, so that ``from_dict`` predicts the same bands."""
-        left_out = ("table", "points", "given", "collapse")
+        left_out = ("table", "points", "given", "collapse", "refuted")
         return {
             "schema": SCHEMA,
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out},
@@ -234,7 +234,9 @@ def fit(
     if not 0 < level < 1:
         raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
     chosen = points.choose(use)
-    if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
+    if len(points) < points.load_type.least_points and (
+        apart := [f for f in check_submission(sweep) if f.series is None]
+    ):
         raise DataError(
             f"{points.series}: {counted(len(points), 'point')} cannot calibrate a model: "
             f"{apart[0].message.rstrip('.')}, and each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
@@ -273,17 +275,12 @@ def fit_points(
 
 
 def _check_count(points: Points, model: str) -> None:
-    if len(points) < needed(points):
+    if len(points) < points.load_type.least_points:
         here = f" (here: {points.load_type.texts(points.load)})" if len(points) else ""
         raise DataError(
             f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
-            f"{needed(points)}; name (--use) or measure {points.load_type.more}{here}"
+            f"{points.load_type.least_points}; name (--use) or measure {points.load_type.more}{here}"
         )
-
-
-def needed(points: Points) -> int:
-    """The number of points that a model of this kind of load needs."""
-    return points.load_type.least_points
 
 
 def _known_peak(points: Points, peak_per_s: float | None) -> float | None:

@@ -66,7 +66,11 @@ def read_fit(kind: type[C], values: Mapping[str, Any]) -> C:
         _check_fields(values, [*needed, "parameters"])
         table = values["table"]
         columns: Any = [np.asarray(table[name], dtype=float) for name in TABLE]
-        read = {name: values[name] for name in kind.__dataclass_fields__ if name in values and name != "collapse"}
+        read = {
+            name: values[name]
+            for name in kind.__dataclass_fields__
+            if name in values and name not in ("collapse", "refuted")
+        }
         read |= {name: tuple(map(float, values[name])) for name in USED}
         read["notes"] = tuple(values.get("notes", ()))
         read["given"] = {name: Estimate(**estimate) for name, estimate in values["parameters"].items()}

@@ -42,6 +42,9 @@ SOFT = 0.5
 USUAL = 0.9
 """The share of the peak that most performance reports mean."""
 
+HIGHER = 1.2
+"""The peak was not measured where the model's N* is this many times above the interval of the measured one."""
+
 MEASURED = "N* = R1 Xpeak, both measured"
 
 SHEET = "data sheet"
@@ -140,14 +143,14 @@ def _closed(fit: Calibration, model: ClosedModel) -> Knee:
         (low, high), load, definition = _around(fit, crossing), crossing, MEASURED
     low, high = widened(low, load, high, fit.between_runs, fit.level)
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
+    expected, most = fit.table.quantiles(model.knee_load, (0.5, 0.5 * (1 + fit.level)))
+    if crossing is not None and expected > HIGHER * high:
+        high, definition = (
+            float(most),
+            f"{MEASURED}; the model's throughput still rises at {fit.load_type.at(max(used))}",
+        )
     peak = fit.table.quantiles(model.peak, (0.5,))[0]
     at = min(fit.measurements(np.array([load])).quantiles((0.5,))[0, 0], peak)
-    kind = fit.load_type
-    words = (
-        ("largest load calibrated on", f"more {kind.plural}")
-        if kind.is_counted
-        else ("deepest calibrated point", "deeper")
-    )
     return Knee(
         load=load,
         low=low,
@@ -157,7 +160,7 @@ def _closed(fit: Calibration, model: ClosedModel) -> Knee:
         definition=definition,
         load_name=fit.load_name,
         identified=bool(high / low < ROUGH),
-        note=_beyond(fit, load, *words),
+        note=_beyond(fit, load),
         sharp=bool(at >= SOFT * peak),
     )
 
@@ -198,7 +201,7 @@ def _tangent(fit: Calibration) -> Knee:
     if load is None or share < 0.5:
         load, note = None, "the loaders of this sweep do not reach the knee"
     elif not delay:
-        note = _beyond(fit, load, "highest calibrated load", "at higher loads")
+        note = _beyond(fit, load)
     ends = (x_low, x_high) if delay else (low, high)
     return Knee(
         load=load,
@@ -231,12 +234,11 @@ def _flatness(fit: Calibration) -> float:
     return float(0.5 * np.log(near.max() / near.min()) / Z90)
 
 
-def _beyond(fit: Calibration, load: float, end: str, more: str) -> str:
-    """A remark on a knee beyond all calibration loads; empty for others."""
+def _beyond(fit: Calibration, load: float) -> str:
+    """A remark on a load beyond all that were calibrated on; empty for others."""
     if not fit.used or load <= max(fit.used):
         return ""
-    last = fit.load_type.text(max(fit.used))
-    return f"beyond the {end} ({last}): an extrapolation; measure {more} to pin it"
+    return f"beyond {fit.load_type.at(max(fit.used))}, the last that was calibrated on: an extrapolation"
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,7 @@ class CurvePaths:
 def paths(fit: Calibration, knee: float | None) -> CurvePaths:
     """Curves of representative devices of the fit, far beyond the load of its ``knee``."""
     model = fit.curve_model
-    values, _ = fit.table.spread(SPREAD if _is_formula(model) else FEW)
+    values, _ = fit.table.spread(SPREAD if model.is_formula else FEW)
     peak = _peak(model, values)
     loads = _followed(fit, peak, knee)
     throughput, response = model.curve(values, loads)
@@ -264,10 +266,6 @@ def paths(fit: Calibration, knee: float | None) -> CurvePaths:
     if fit.load_type.is_bandwidth and peak is not None:
         reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
     return CurvePaths(loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_type.is_closed)
-
-
-def _is_formula(model: CurveModel) -> bool:
-    return not isinstance(model, ClosedModel) or model.is_formula
 
 
 def _peak(model: CurveModel, values: Array) -> Array | None:
@@ -285,7 +283,7 @@ def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array
     if fit.load_type.is_delay:
         return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
     most = (knee or 1.0) * REACH
-    most = most if _is_formula(fit.curve_model) else min(most, 4096.0)
+    most = most if fit.curve_model.is_formula else min(most, 4096.0)
     return np.geomspace(1.0, max(most, 2 * used, 64.0), STEPS)
 
 
@@ -338,8 +336,8 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
     if path.is_closed:
         response = load / throughput  # by N = X R, which medians of X and R over devices do not obey
-    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
-        note = note or f"beyond the heaviest load calibrated on ({fit.load_type.text(max(fit.used))})"
+    if not fit.load_type.is_delay:
+        note = note or _beyond(fit, load)
     if low is not None and high is not None:
         low, high = widened(low, load, high, fit.between_runs, fit.level)
         low = max(low, float(path.load[0])) if path.is_closed else low

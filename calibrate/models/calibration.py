@@ -143,7 +143,8 @@ class Calibration:
     (of a memory in cache lines a second). ``law`` is the law of latencies at depth 1 as plain data, where their
     histogram is known. ``between_runs`` is the relative standard deviation of a figure between runs. ``collapse`` is
     (load from which throughput falls, power of the fall) of a device drawn from the fit of a service.
-    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful.
+    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful; ``refuted``: what was held
+    out lies outside its bands more often than by chance.
     """
 
     model: str
@@ -169,6 +170,7 @@ class Calibration:
     between_runs: float = 0.0
     collapse: tuple[float, float] | None = None
     contradicted: bool = False
+    refuted: bool = False
 
     @property
     def block_bytes(self) -> float | None:

@@ -99,8 +99,6 @@ class ClosedModel(CurveModel):
     scale = "Xmax"
     declines = False
     """Whether throughput may fall past the peak."""
-    is_formula = True
-    """Whether a curve is a formula, not a loop over populations."""
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         crossing = CROSSING_MEDIAN

@@ -40,6 +40,8 @@ class CurveModel(ABC):
     knee_definition: str
     misfit: MisfitPrior
     process: MisfitProcess
+    is_formula = True
+    """Whether a curve is a formula, not a loop over populations."""
 
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrate.fitting.answer import knee_word
-from calibrate.fitting.fit import Fit, doubts_of_its_points, fit, needed
+from calibrate.fitting.fit import Fit, doubts_of_its_points, fit
 from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
@@ -119,7 +120,7 @@ class Comparison(Result):
         """The ladder of models on the same points; empty where too few of them are calibration points."""
         from calibrate.prediction.baselines import ladder
 
-        enough = (~self.held_out).sum() >= needed(self.points)
+        enough = (~self.held_out).sum() >= self.points.load_type.least_points
         return tuple(ladder(self.points, self.fit, self.predicted)) if enough else ()
 
     @cached_property
@@ -187,6 +188,17 @@ class Comparison(Result):
         if self.is_open:
             return np.asarray((p.response_time_low_s <= r) & (r <= p.response_time_high_s))
         return np.asarray((p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s))
+
+    @property
+    def refutes(self) -> bool:
+        """Whether so many of the held-out points lie outside their bands that chance explains it less than 1 - level.
+
+        By the binomial distribution, as if points missed independently: of 2 both, of 3 to 5 two, of 6 to 11 three.
+        """
+        n, level = int(self.held_out.sum()), self.predicted.level
+        counts = range(int(self.inside[self.held_out].sum()) + 1)
+        each = (math.log(math.comb(n, k)) + k * math.log(level) + (n - k) * math.log1p(-level) for k in counts)
+        return n > 0 and sum(map(math.exp, each)) < 1 - level
 
     def summary(self) -> Summary:
         """The errors, held out and in sample, and the noise of repeats."""
@@ -339,7 +351,8 @@ def compare(
             "fit this sweep itself: qsim fit DATA"
         )
     used = made.was_used(points)
-    return Comparison(fit=made, points=points, held_out=~used, predicted=predict(made, points.load), sweep=sweep)
+    done = Comparison(fit=made, points=points, held_out=~used, predicted=predict(made, points.load), sweep=sweep)
+    return replace(done, fit=replace(made, refuted=True)) if done.refutes else done
 
 
 def compare_all(

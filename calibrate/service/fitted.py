@@ -106,10 +106,6 @@ class FamilyFit:
         return self.candidate.name
 
     @cached_property
-    def _binned(self) -> Binned:
-        return Binned.of(self.times, self.unit_s)
-
-    @cached_property
     def law(self) -> Distribution:
         """The law as a qsim Distribution, in seconds."""
         values = self.candidate.natural(self.theta)
@@ -124,7 +120,7 @@ class FamilyFit:
     def below_edges(self) -> Array:
         """P(T <= edge) at every edge of the bins (e,)."""
         with np.errstate(all="ignore"):
-            return self.candidate.tails(self.candidate.natural(self.theta), self._binned.edges)[0]
+            return self.candidate.tails(self.candidate.natural(self.theta), self.times.edges_s / self.unit_s)[0]
 
     @cached_property
     def ks(self) -> float:

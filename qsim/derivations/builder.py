@@ -36,16 +36,6 @@ def value_of(formula: str, values: Mapping[str, float]) -> float:
     return float(eval(formula, {"__builtins__": {}}, {**FUNCTIONS, **values}))  # noqa: S307  # formulas of this folder
 
 
-def symbols_of(formula: str) -> str:
-    """The formula with textbook symbols."""
-    return _written(formula, symbol)
-
-
-def numbers_of(formula: str, values: Mapping[str, float]) -> str:
-    """The formula with numbers in place of names."""
-    return _written(formula, lambda name: number(values[name]))
-
-
 def symbol(name: str) -> str:
     """The textbook symbol of a name."""
     indexed = _INDEXED.fullmatch(name)
@@ -189,7 +179,8 @@ class DerivationBuilder:
     def let(self, name: str, formula: str, because: str = "") -> float:
         """Add the value of ``formula``, computed from the lines above, and return it."""
         value = value_of(formula, self.values)
-        step = DerivationStep(symbol(name), symbols_of(formula), numbers_of(formula, self.values), value, because)
+        symbols, numbers = (_written(formula, named) for named in (symbol, lambda n: number(self.values[n])))
+        step = DerivationStep(symbol(name), symbols, numbers, value, because)
         return self._add(name, step)
 
     def found(self, name: str, value: float, formula: str, because: str = "", numbers: str = "") -> float:

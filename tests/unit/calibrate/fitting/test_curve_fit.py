@@ -144,6 +144,9 @@ def test_a_knee_straight_from_measurements_says_so_and_one_from_the_model_says_w
     assert fit(closed_sweep(), [1, 128]).knee.definition == "N* = R1 Xpeak, both measured"
     assert fit(closed_sweep(), [1, 16]).knee.definition == "N* = R1 Xpeak, from the model: the peak was not measured"
     assert fit(closed_sweep(), [2, 128]).knee.definition == "N* = R1 Xpeak, from the model: depth 1 was not measured"
+    soft = fit(closed_sweep(p=0.6, depths=DEPTHS[DEPTHS <= 16])).knee  # idle latency times peak is far above 16
+    assert soft.definition == "N* = R1 Xpeak, both measured; the model's throughput still rises at depth 16"
+    assert (soft.identified, soft.high > 12) == (False, True)
     rates = closed_sweep().points["throughput_per_s"]
     assert fit(closed_sweep(), [1, 128]).knee.load == pytest.approx(rates.iloc[-1] / rates.iloc[0])
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from calibrate import Fit, compare, fit, predict
-from calibrate.fitting.answer import fit_answer
+from calibrate.fitting.answer import fit_answer, knee_word
 from calibrate.models.memory_curve import MemoryCurve
 from calibrate.next import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
@@ -110,6 +110,12 @@ def test_a_buffer_that_fits_a_cache_is_refused_by_whatever_fits_a_memory() -> No
     faster = published().points.assign(latency_s=lambda t: t["latency_s"] / 20)
     with pytest.raises(DataError, match=r"a cache of the CPU|a level-1 or level-2 cache"):
         points_of(Sweep(faster, "bandwidth", "B/s"))
+
+
+def test_a_knee_of_which_the_points_determine_neither_latency_nor_peak_is_assumed() -> None:
+    sweep = load_dataset("001-memory").select("64 B write non-temporal")
+    for use, word in (([0.0, 2.0, 8.0], "assumed"), ([0.0, 500.0, 20000.0], "sure")):
+        assert knee_word(fit(sweep, use)) == word
 
 
 def test_a_peak_beyond_every_point_is_assumed_and_says_how_far_they_reach() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from calibrate import compare, compare_all, fit
+from calibrate.fitting.answer import knee_word
 from calibrate.next import advice, recommended
 from calibrate.points import points_of
 from measure import load_dataset
@@ -145,6 +146,13 @@ def test_one_point_is_inside_and_several_are() -> None:
     outside[[1, 3]] *= 10
     points = replace(found.points, throughput_per_s=outside)
     assert "SURE?   1 of 3 held-out points is inside its" in repr(replace(found, points=points))
+    once = replace(found, points=replace(points, throughput_per_s=outside / [1, 10, 1, 1, 1]))
+    assert [c.refutes for c in (found, once, replace(found, points=points))] == [False, False, True]
+
+
+def test_held_out_points_that_miss_more_often_than_by_chance_leave_nothing_sure() -> None:
+    made = compare(load_dataset("001-memory"), series="64 B 75/25 mix").fit
+    assert [knee_word(f) for f in (made, replace(made, refuted=False))] == ["rough", "sure"]
 
 
 def test_next_names_no_other_knee_than_the_one_that_is_printed() -> None:
