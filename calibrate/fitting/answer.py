@@ -81,7 +81,7 @@ def knee_line(fit: Fit) -> str:
 def ninety_line(fit: Fit) -> str:
     """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
     if fit.ninety.load is None:
-        return f"none of the loads up to {fit.load_type.figure(float(fit.paths.load.max()))}"
+        return f"beyond {at_load(fit.load_type, fit.load_type.figure(float(fit.paths.load.max())))}, the last computed"
     return _place(fit, fit.ninety)
 
 
