@@ -71,7 +71,7 @@ def _figures(sweep: Sweep) -> list[str]:
     figures = [f"idle latency {format_duration(details['idle_latency_s'])}"] if "idle_latency_s" in details else []
     peaks = details.get("peaks_bytes_per_s", {})
     figures += [f"peak of {name} {format_bandwidth(peak['mean'])}" for name, peak in peaks.items()]
-    return [", ".join(figures)] if figures else []
+    return [f"measured by themselves: {', '.join(figures)}"] if figures else []
 
 
 def _answer(sweep: Sweep) -> list[str]:
