@@ -58,7 +58,7 @@ def build(table: RunTable) -> Dash:
     app.layout = lambda: _frame(list(layouts), joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
 
     def shown(path: object, query: object) -> tuple[Component, *tuple[str, ...]]:
-        chosen = next((part for part in layouts if path == _address(part)), "Explore")
+        chosen = next((part for part in layouts if path == f"/{part.lower()}"), "Explore")
         return layouts[chosen](str(query or "")), *("page" if part == chosen else "false" for part in layouts)
 
     app.callback(
@@ -80,13 +80,9 @@ def build(table: RunTable) -> Dash:
     return app
 
 
-def _address(part: str) -> str:
-    return f"/{part.lower()}"
-
-
 def _frame(parts: Sequence[str], joining: list[Component]) -> Component:
     """What every part stands in: the menu, how to join, and the choice of type and of light or dark."""
-    menu = [html.Span(dcc.Link(part, href=_address(part)), id=f"menu-{part}", className="item") for part in parts]
+    menu = [html.Span(dcc.Link(part, href=f"/{part.lower()}"), id=f"menu-{part}", className="item") for part in parts]
     looks = [html.Button(words, id=f"{name}-toggle", n_clicks=0, className="small") for name, words in LOOKS.items()]
     header = [html.H1(TITLE), labelled(html.Nav(menu), "parts of the lab"), *joining, *looks]
     return html.Div(

@@ -68,7 +68,7 @@ def answer(done: Sequence[Comparison]) -> list[str]:
 
 def answer_table(done: Sequence[Comparison]) -> str:
     """The points of one curve, or a row for each of several of one kind of load."""
-    return points_table(done[0], MOST_POINTS) if len(done) == 1 else curves_table(done)
+    return points_table(done[0], MOST_POINTS) if len(done) == 1 else table(*curve_rows(done))
 
 
 def last_lines(done: Sequence[Comparison]) -> list[str]:
@@ -175,7 +175,8 @@ def _sure(done: Sequence[Comparison]) -> str:
     if total == 1:
         found = f"The held-out point is {'inside' if count else 'outside'} its {level} band"
     else:
-        share = f"{count} of {total}" if count < total else "Both" if total == 2 else f"All {total}"
+        only = "Only " if all(c.fit.refuted for c in done) else ""
+        share = f"{only}{count} of {total}" if count < total else "Both" if total == 2 else f"All {total}"
         where = f"is inside its {level} band" if count == 1 else f"are inside their {level} bands"
         found = f"{share} held-out points {where}"
     if wide > WIDE:
@@ -230,13 +231,11 @@ def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:
     return f"Measure {place} for {of}: {gain} ({name})"
 
 
-def curves_table(done: Sequence[Comparison]) -> str:
-    """A row for each curve of one kind of load: the knee, the peak, the errors, and the number of points in band."""
-    return table(*curve_rows(done))
-
-
 def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of ``curves_table``, without columns that are empty."""
+    """A row for each curve of one kind of load: the knee, the peak, the errors, the points in band; with a header.
+
+    Columns that are empty are left out.
+    """
     rows = []
     for c in done:
         s = c.summary()
