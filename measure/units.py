@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 CACHE_LINE_BYTES = 64
 """Size of a memory request, which moves a whole cache line."""
@@ -310,6 +310,17 @@ def with_interval(show: Figure, value: float, low: float | None, high: float | N
     """
     ends = interval_text(*(None if end is None else show(end, 2, value) for end in (low, high)), to=to)
     return f"{show(value, 2)} ({ends})" if ends else show(value, 2)
+
+
+def around(show: Callable[[Any], str], value: float, low: float | None, high: float | None) -> str:
+    """A number with the ends of its interval, or alone where nothing is uncertain.
+
+    >>> around(str, 3, 1, 10), around(str, 3, 3, 3)
+    ('3 (1 to 10)', '3')
+    """
+    middle, *ends = (None if v is None else show(v) for v in (value, low, high))
+    interval = "" if ends == [middle, middle] else interval_text(*ends)
+    return f"{middle} ({interval})" if interval else f"{middle}"
 
 
 def interval_text(low: str | None, high: str | None, *, to: str = " to ") -> str:

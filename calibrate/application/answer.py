@@ -8,11 +8,10 @@ import numpy as np
 
 from calibrate.application.system import System
 from calibrate.inference.parameters import Estimate
-from measure.units import format_duration, format_rate, interval_text, plain_number, with_interval
+from measure.units import around, format_duration, format_rate, plain_number, with_interval
 from qsim.text_table import table
 
 LABEL = 12
-LEAST_WHOLE = 10.0
 SHOWN = 12
 """Rows of a table."""
 DOUBLE = 2.0
@@ -43,18 +42,16 @@ def knee_text(found: System) -> str:
     if load <= found.known_at[-1]:
         x, r = float(found.throughput([load])[0, 0]), float(found.response([load])[0, 0])
         there = f"{format_rate(x)} at {format_duration(r)}"
-    reached = ninety.note if ninety.estimate is None else f"at {_interval(ninety, _count)}"
+    reached = ninety.note if ninety.estimate is None else f"at {_interval(ninety)}"
     return f"{_clients(knee)}: {there}; 90 % of the peak {reached}"
 
 
 def within_text(found: System, response_s: float, share: float | None = None) -> str:
     """The number of clients within an objective for the mean response time or a percentile."""
     most, what = found.within(response_s, share), "mean" if share is None else f"p{100 * share:g}"
-    if not most.estimate:
+    if most.estimate == 0:
         least = found.response() if share is None else found.percentile(share)
         return f"none: with {found.clients[0]:g} the {what} response is {format_duration(float(least[0, 0]))}"
-    if most.estimate >= found.clients[-1] and most.low is not None and most.low >= found.clients[-1]:
-        return f"all {found.clients[-1]:g} clients or more have a {what} response within {format_duration(response_s)}"
     return f"{_clients(most)} have a {what} response within {format_duration(response_s)}"
 
 
@@ -105,20 +102,12 @@ def _times(gain: float) -> str:
 
 
 def _clients(estimate: Estimate) -> str:
-    return f"{_interval(estimate, _count)} client{'' if estimate.estimate == estimate.high == 1 else 's'}"
+    return f"{_interval(estimate)} client{'' if estimate.estimate == estimate.high == 1 else 's'}"
 
 
-def _count(value: float) -> str:
-    return f"{value:.0f}" if value >= LEAST_WHOLE else plain_number(value, 2)
-
-
-def _interval(estimate: Estimate, show: Callable[[float], str]) -> str:
-    """``23 (20 to 27)``; the estimate alone where nothing is uncertain."""
+def _interval(estimate: Estimate, show: Callable[[float], str] = lambda n: plain_number(n, 2)) -> str:
+    """``23 (20 to 27)``; the note where the estimate is unknown."""
     if estimate.estimate is None:
-        return "unknown"
-    ends = [None if end is None else show(end) for end in (estimate.low, estimate.high)]
-    middle = show(estimate.estimate)
-    if all(end == middle for end in ends):
-        return middle
-    interval = interval_text(*ends)
-    return f"{middle} ({interval})" if interval else middle
+        least = f" ({show(estimate.low)} at least)" if estimate.low else ""
+        return f"{estimate.note}{least}"
+    return around(show, estimate.estimate, estimate.low, estimate.high)

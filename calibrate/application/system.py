@@ -84,7 +84,7 @@ class System(Result):
 
     @property
     def ninety(self) -> Estimate:
-        """The least number of clients with 90 % of the peak; None where the requested clients do not reach it."""
+        """The least number of clients with 90 % of the peak; None, or an end that is None, where it is beyond all."""
         wanted = NINETY * self.peaks.min(axis=1)
         reached = np.array(
             [
@@ -92,7 +92,7 @@ class System(Result):
                 for row, x in zip(self.throughputs, wanted, strict=True)
             ]
         )
-        return self._estimate(reached, "", f"not reached with {self.clients[-1]:g} clients")
+        return self._estimate(reached, "", f"not reached with {self.known_at[-1]:g} clients")
 
     def throughput(self, at: Sequence[float] | Array | None = None) -> Array:
         """Throughput: estimate, low and high (3, k) at the requested clients, or ``at`` others that are known."""
@@ -118,14 +118,13 @@ class System(Result):
         return self.percentiles[share]
 
     def within(self, response_s: float, share: float | None = None) -> Estimate:
-        """The most requested clients whose mean response time, or simulated percentile, is within ``response_s``."""
-        loads = self.known_at[self.known_at <= self.clients[-1]]
+        """The most clients with a mean response, or a simulated percentile, within a time; None beyond all known."""
         times = self.responses if share is None else self._simulated(share)
         most = [
-            0.0 if t[0] > response_s else np.interp(response_s, np.maximum.accumulate(t[: len(loads)]), loads)
+            0.0 if t[0] > response_s else np.interp(response_s, np.maximum.accumulate(t), self.known_at, right=np.inf)
             for t in times
         ]
-        return self._estimate(np.floor(np.array(most) + 1e-9), "")
+        return self._estimate(np.floor(np.array(most) + 1e-9), "", f"{self.known_at[-1]:g} or more")
 
     def gain(self, station: str) -> float:
         """The factor on the throughput at the most clients with two of that station."""
@@ -156,15 +155,11 @@ class System(Result):
     def _estimate(self, rows: Array, unit: str, note: str = "") -> Estimate:
         low, high = (float(v) for v in np.quantile(rows, self._shares, method="nearest"))
         middle = float(rows[0])
-        known = np.isfinite(middle)
-        return Estimate(
-            middle if known else None,
-            min(low, middle) if np.isfinite(low) else None,
-            max(high, middle) if np.isfinite(high) and known else None,
-            bool(known),
-            unit,
-            "" if known else note,
-        )
+        ends = min(low, middle), middle, max(high, middle)
+        low_end, estimate, high_end = (end if np.isfinite(end) else None for end in ends)
+        if estimate is not None:
+            note = f"in some draws {note}" if high_end is None else ""
+        return Estimate(estimate, low_end, high_end, high_end is not None, unit, note)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each number of clients: throughput, response and utilisations with their bands, SI units."""

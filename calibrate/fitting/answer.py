@@ -11,7 +11,6 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calibrate.inference.parameters import how_sure, quantity
-from measure.loads import LOADS
 from measure.units import Figure, format_bandwidth, format_duration, with_interval
 from qsim.text_table import labelled, table, without_empty
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
     from calibrate.fitting.knee import Knee
     from calibrate.inference.parameters import Estimate
-    from measure.loads import Load, LoadKind
+    from measure.loads import Load
 
 QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
 """Labels of the two knees of a closed load: N* = R1 Xpeak, and N90."""
@@ -40,26 +39,14 @@ def knee_figure(fit: Fit, to: str = " to ", knee: Knee | None = None) -> str:
 
 
 def knee_word(fit: Fit, knee: Knee | None = None) -> str:
-    """The sureness of the knee, or of another ``knee`` of the fit."""
+    """The sureness of the knee, or of another ``knee`` of the fit; where that has no load, a doubt alone."""
     k = fit.knee if knee is None else knee
     if k.load is None:
-        return ""
-    if not fit.used or (len(fit.used) == 1 and not fit.knee.identified):
-        return "assumed"
+        return "doubtful" if fit.contradicted else ""
     if fit.load_type.is_delay and not any(fit.curve_parameters[name].identified for name in ("L0", "a", "B")):
         return "doubtful" if fit.contradicted else "assumed"
     ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
     return fit.sureness(k.identified, *ends)
-
-
-def there(kind: LoadKind, knee: Knee, block_bytes: float | None = None) -> str:
-    """Throughput and response time at a knee: ``76 k/s at 29 µs``; with the bandwidth for large blocks."""
-    time = format_duration(knee.response_time_s, 2)
-    if LOADS[kind].is_throughput or LOADS[kind].is_delay:
-        return f"a response time of {time}" if LOADS[kind].is_open else f"{time} an access"
-    rate = LOADS[kind].throughput_figure(knee.throughput_per_s, 2)
-    moved = LOADS[kind].moved_text(block_bytes, knee.throughput_per_s)
-    return f"{rate}, {moved} at {time}" if moved else f"{rate} at {time}"
 
 
 def at_load(load: Load, figure: str) -> str:
@@ -86,8 +73,13 @@ def ninety_line(fit: Fit) -> str:
 
 
 def _place(fit: Fit, k: Knee) -> str:
-    at = at_load(fit.load_type, knee_figure(fit, knee=k))
-    return f"{at}, {knee_word(fit, k)}: {there(fit.load_kind, k, fit.block_bytes)}"
+    """A knee and what is had there; for large blocks with the bandwidth."""
+    load, time = fit.load_type, format_duration(k.response_time_s, 2)
+    there = f"a response time of {time}" if load.is_open else f"{time} an access"
+    if load.is_closed:
+        rates = (load.throughput_figure(k.throughput_per_s, 2), load.moved_text(fit.block_bytes, k.throughput_per_s))
+        there = f"{', '.join(filter(None, rates))} at {time}"
+    return f"{at_load(load, knee_figure(fit, knee=k))}, {knee_word(fit, k)}: {there}"
 
 
 def knee_lines(fit: Fit) -> list[str]:
@@ -129,10 +121,8 @@ def peak_line(fit: Fit) -> str:
 
 def _peak_word(fit: Fit, found: Estimate) -> str:
     """The sureness of the peak; where that of a memory, or one that is given, is beyond every point, their reach."""
-    if not fit.used or (len(fit.used) == 1 and not found.identified):
-        return "assumed"
-    word, reached = fit.sureness(found.identified, found.low, found.high), max(fit.used_throughput_per_s)
-    beyond = found.low is not None and found.low > reached
+    word, reached = fit.sureness(found.identified, found.low, found.high), max(fit.used_throughput_per_s, default=0.0)
+    beyond = bool(fit.used) and found.low is not None and found.low > reached
     if word == "doubtful" or not beyond or not (fit.load_type.is_delay or fit.known_peak_per_s):
         return word
     return f"assumed: these points reach {fit.load_type.throughput_figure(reached)}"
@@ -238,9 +228,9 @@ def second_heading(load: Load) -> str:
 
 def second_cell(fit: Fit) -> str:
     """The cell below ``second_heading``."""
-    if not fit.load_type.is_closed:
-        return knee_place(fit)
-    return _cell(fit, fit.ninety)
+    if fit.load_type.is_closed:
+        return _cell(fit, fit.ninety)
+    return "" if fit.knee.load is None else format_duration(fit.knee.response_time_s, 2)
 
 
 def knee_cell(fit: Fit) -> str:
@@ -250,16 +240,6 @@ def knee_cell(fit: Fit) -> str:
 
 def _cell(fit: Fit, k: Knee) -> str:
     return "not reached" if k.load is None else f"{knee_figure(fit, '-', k)} {knee_word(fit, k)}"
-
-
-def knee_place(fit: Fit) -> str:
-    """Throughput and response time at the knee, in a table."""
-    if fit.knee.load is None:
-        return ""
-    time = format_duration(fit.knee.response_time_s, 2)
-    if fit.load_type.is_throughput or fit.load_type.is_delay:
-        return time
-    return f"{fit.load_type.throughput_figure(fit.knee.throughput_per_s, 2)}, {time}"
 
 
 def short_text(fit: Fit) -> str:

@@ -115,10 +115,13 @@ class Fit(Calibration, Result):
     def sureness(self, identified: bool, low: float | None, high: float | None) -> str:
         """``how_sure`` for a figure; ``doubtful`` where the data contradict themselves.
 
-        Where the model is far off its own points, or those held out refute it, at best ``rough``.
+        Without points, or where a single one does not determine it, it is ``assumed``; where the model is far off its
+        own points, or those held out refute it, at best ``rough``.
         """
         if self.contradicted:
             return "doubtful"
+        if not self.used or (len(self.used) == 1 and not identified):
+            return "assumed"
         word = how_sure(identified, low, high)
         return "rough" if word == "sure" and (self.refuted or self.is_far_off) else word
 

@@ -344,8 +344,7 @@ def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[i
     The devices are those of ``Calibration.drawn`` in an order that depends on the seed, times the variation between
     runs; a service may collapse. Beyond the covered loads the last value holds.
     """
-    covered = min(top, reach(fit))
-    loads = np.unique(np.rint(np.geomspace(1, covered, KNOTS)))
+    loads = np.unique(np.rint(np.geomspace(1, reach(fit), KNOTS)))  # the same devices for any top
     logs, rows = fit.drawn(loads, count=count)
     rng = np.random.default_rng(seed)
     order, run = rng.permutation(count), fit.between_runs * rng.standard_normal(count)
@@ -353,9 +352,9 @@ def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[i
     for i, collapse in enumerate(_collapses(fit, count, seed)):
         if collapse is not None:
             logs[i] += collapse[1] * np.log(np.minimum(collapse[0] / loads, 1.0))
-    every = np.log(np.arange(1, covered + 1))
+    every = np.log(np.arange(1, top + 1))
     drawn = np.exp([np.interp(every, np.log(loads), one) for one in logs])
     middle, deviation = fit.table.moments(fit.closed_model.peak)
     along = deviation[rows, 0] * rng.standard_normal(count)
     peaks = np.exp(middle[rows, 0] + along + run)
-    return np.concatenate([drawn, np.repeat(drawn[:, -1:], top - covered, axis=1)], axis=1), peaks
+    return drawn, peaks

@@ -142,12 +142,8 @@ class Estimate:
     note: str = ""
 
     def __str__(self) -> str:
-        ends = "" if self.low is None or self.high is None else f"  [{_said(self, self.low)}, {_said(self, self.high)}]"
-        return f"{_said(self, self.estimate)}{ends}"
-
-
-def _said(estimate: Estimate, value: float | None) -> str:
-    return quantity(value, estimate.unit)
+        estimate, low, high = (quantity(value, self.unit) for value in (self.estimate, self.low, self.high))
+        return f"{estimate}  [{low}, {high}]" if low and high else estimate
 
 
 def how_sure(identified: bool, low: float | None, high: float | None) -> str:

@@ -26,7 +26,7 @@ from calibrate.lab.widgets import (
     waited_for,
 )
 from measure.errors import DataError, MeasureError
-from measure.units import plain_number
+from measure.units import around, plain_number
 from qsim.errors import QsimError
 
 if TYPE_CHECKING:
@@ -160,10 +160,9 @@ def _rates(station: Station, users: int) -> list[float]:
 def _answer(result: Any, users: int) -> str:
     at = [users]
     rate, time_s = float(result.throughput(at)[0, 0]), float(result.response(at)[0, 0])
-    knee = result.knee
-    ends = "" if knee.low is None or knee.high is None else f" ({knee.low:.3g} to {knee.high:.3g})"
+    begins = around("{:.3g}".format, result.knee.estimate, result.knee.low, result.knee.high)
     return (
-        f"{result.bottleneck} is full first. Waiting begins at {knee.estimate:.3g} users{ends}. "
+        f"{result.bottleneck} is full first. Waiting begins at {begins} users. "
         f"{users} users get {plain_number(rate, 3)} transactions a second, each in {1e3 * time_s:.3g} ms."
     )
 

@@ -30,7 +30,7 @@ from calibrate.models.closed import ClosedModel
 from calibrate.models.stations import UNLIKELY, Copies, ServersAndDelay
 from calibrate.models.structure import LEAST_RATIO
 from measure.errors import DataError
-from measure.units import counted, format_duration, format_percent, format_rate
+from measure.units import around, counted, format_duration, format_percent, format_rate
 from qsim.errors import InvalidParameterError
 
 RULED_OUT = 2.0
@@ -227,19 +227,29 @@ ROOM = 0.8
 
 @dataclass(frozen=True)
 class Capacity:
-    """``needed`` of a ``kind`` serve ``rate_per_s``, and ``roomy`` stay below 80 % of their peak."""
+    """``needed`` of a ``kind`` serve ``rate_per_s``, and ``roomy`` stay below 80 % of their peak.
+
+    The ends of their intervals follow from those of the peak, whose sureness is ``sure``.
+    """
 
     rate_per_s: float
     peak_per_s: float
     needed: int
+    needed_low: int | None
+    needed_high: int | None
     roomy: int
+    roomy_low: int | None
+    roomy_high: int | None
+    sure: str
     kind: str = "today's kind"
 
     def __str__(self) -> str:
         rate, share = format_rate(self.rate_per_s, 2), format_percent(100 * self.rate_per_s / self.peak_per_s)
-        if self.roomy == 1:
-            return f"{rate} is {share} of the peak of {self.kind}: one is enough."
-        return f"For {rate} you need {self.needed} of {self.kind}; {self.roomy} to stay below {100 * ROOM:g} % busy."
+        if self.roomy_high == 1:
+            return f"{rate} is {share} of the peak of {self.kind}, {self.sure}: one is enough."
+        needed = around(str, self.needed, self.needed_low, self.needed_high)
+        roomy = around(str, self.roomy, self.roomy_low, self.roomy_high)
+        return f"For {rate} you need {needed} of {self.kind}, {self.sure}; {roomy} to stay below {100 * ROOM:g} % busy."
 
 
 def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Capacity:
@@ -247,7 +257,7 @@ def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Cap
 
     >>> from calibrate import from_datasheet
     >>> print(capacity_for(from_datasheet(idle_latency=2e-3, peak_iops=1e3), 3000))
-    For 3.0 k/s you need 4 of today's kind; 4 to stay below 80 % busy.
+    For 3.0 k/s you need 4 (3 to 4) of today's kind, assumed; 4 (4 to 5) to stay below 80 % busy.
     """
     peak = fit.parameters.get("Xmax")
     if not fit.load_type.is_closed or peak is None or peak.estimate is None:
@@ -255,5 +265,11 @@ def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Cap
             f"{fit.series or 'the fit'} has no peak throughput; fit a sweep over requests outstanding, clients or "
             "connections"
         )
-    each = peak.estimate
-    return Capacity(rate_per_s, each, math.ceil(rate_per_s / each), math.ceil(rate_per_s / (ROOM * each)), kind)
+    each, ends = peak.estimate, (peak.high, peak.low)
+
+    def enough(share: float) -> tuple[int, int | None, int | None]:
+        low, high = (None if end is None else math.ceil(rate_per_s / (share * end)) for end in ends)
+        return math.ceil(rate_per_s / (share * each)), low, high
+
+    sure = fit.sureness(peak.identified, peak.low, peak.high)
+    return Capacity(rate_per_s, each, *enough(1.0), *enough(ROOM), sure, kind)

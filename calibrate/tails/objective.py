@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.knee import Knee, ends_of, first_reaching, load_at
-from calibrate.fitting.predicted_curve import predict
-from calibrate.inference.parameters import ROUGH
+from calibrate.fitting.knee import PAST, Knee, ends_of, first_reaching, load_at
+from calibrate.inference.parameters import ROUGH, Array
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError
@@ -23,8 +21,13 @@ from measure.sweep import Sweep
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
+FURTHER = 64
+"""Loads tried beyond those of the fit's own curves."""
+DEEPEST = 2.0**14
+"""The deepest queue tried on a curve that is computed step by step."""
 REACH = 4
-"""The deepest queue tried, as a multiple of the deepest calibrated depth."""
+"""No tail is tried beyond this multiple of the deepest calibrated depth, and no objective identified."""
+NAMES = {f"p{100 * share:g}": name for name, share in QUANTILES.items()}
 ROUNDING = 1e-9
 """Relative tolerance for rounding a depth up to a whole number."""
 TAIL_LEVEL = 0.9
@@ -35,38 +38,56 @@ def objective_knee(fit: Fit, time_s: float) -> Knee:
     """The heaviest load whose predicted mean response time stays within ``time_s``.
 
     It is where the predicted curve, with its misfit, reaches the time; its interval is that of the same crossing on
-    possible curves of the device. Its load is None where no load meets the objective. Raises ValueError for a time
-    that is not positive.
+    possible curves of the device. Its load is None where no load meets the objective, or all that are looked at do.
+    Raises ValueError for a time that is not positive.
 
     >>> from calibrate import from_datasheet, objective_knee
     >>> round(objective_knee(from_datasheet(idle_latency=80e-6, peak_iops=600e3), 200e-6).load)
     110
     """
-    _check_time(time_s)
-    definition, loads = f"mean response time within {format_duration(time_s)}", fit.paths.load
+    _check(time_s)
+    definition, loads = f"mean response time within {format_duration(time_s)}", _looked_at(fit, time_s)
     closed = fit.load_type.is_closed
     logs, _ = fit.drawn(loads, "throughput" if closed else "response")
     responses = loads / np.exp(logs) if closed else np.exp(logs)
-    low, high = ends_of(load_at(loads, first_reaching(responses / time_s)), fit.level)
+    ends = ends_of(load_at(loads, first_reaching(responses / time_s)), fit.level)
     times = fit.predict(loads).response_time_s
-    beyond = np.flatnonzero(times > time_s)
-    if not len(beyond) or beyond[0] == 0:
-        lightest = f"even at load {loads[0]:.3g} the response takes {format_duration(times[0])}"
-        note = lightest if len(beyond) else "met at every load"
-        return Knee(None, low, high, np.nan, np.nan, definition, fit.load_name, False, note)
+    load = float(load_at(loads, first_reaching(times[None] / time_s))[0])
+    return _knee(fit, load, ends, definition, loads, f"the response takes {format_duration(times[0])}")
 
-    def over(load: float) -> float:
-        return float(np.log(fit.predict([load]).response_time_s[0] / time_s))
 
-    load = float(brentq(over, float(loads[beyond[0] - 1]), float(loads[beyond[0]]), rtol=1e-6))
-    there = fit.predict([load])
-    note = ""
-    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
-        note = f"beyond the heaviest load calibrated on ({max(fit.used):g})"
-    low, high = None if low is None else min(low, load), None if high is None else max(high, load)
+def _knee(
+    fit: Fit,
+    load: float,
+    ends: tuple[float | None, float | None],
+    definition: str,
+    loads: Array,
+    lightest: str,
+    note: str = "",
+) -> Knee:
+    """The knee of an objective at ``load``, 0 where none of the ``loads`` meets it, infinity where all do."""
+    if not 0 < load < math.inf:
+        first, last = (fit.load_type.place(fit.load_type.estimated_text(n)) for n in loads[[0, -1]])
+        note = f"met up to {last}, the heaviest load looked at" if load else f"even at {first} {lightest}"
+        return Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
+    low, high = (None if end is None else pick(end, load) for pick, end in zip((min, max), ends, strict=True))
     known = low is not None and high is not None and high / low < ROUGH
-    at = float(there.throughput_per_s[0]), float(there.response_time_s[0])
-    return Knee(load, low, high, *at, definition, fit.load_name, known, note)
+    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
+        note += f"{'; ' if note else ''}beyond the heaviest load calibrated on ({max(fit.used):g})"
+        known = known and load <= REACH * max(fit.used)
+    there = fit.predict([load])
+    gives = float(there.throughput_per_s[0]), float(there.response_time_s[0])
+    return Knee(load, low, high, *gives, definition, fit.load_name, known, note)
+
+
+def _looked_at(fit: Fit, time_s: float) -> Array:
+    """Loads from light to heavy: of a closed load to where even the peak takes the time, as far as that is feasible."""
+    loads = fit.paths.load
+    if not fit.load_type.is_closed:
+        return loads
+    most = fit.load_type.most if fit.closed_model.is_formula else DEEPEST
+    deepest = min(PAST * time_s * float(fit.paths.peak.max()), most)
+    return np.append(loads, np.geomspace(loads[-1], max(deepest, loads[-1]), FURTHER + 1)[1:])
 
 
 def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float, *, seed: int = 0) -> Knee:
@@ -84,7 +105,7 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
     ...     print(str(error)[:36])
     4 KiB read: p99 cannot be predicted,
     """
-    _check(quantile, time_s)
+    _check(time_s, quantile)
     if not fit.load_type.is_closed:
         raise DataError(
             f"{series}: tails are predicted over queue depths, and the load here is {fit.load_type.name}; give "
@@ -104,33 +125,20 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee
 
     The knee has no load where the first depth already takes longer, or the last does not; its note then says so.
     """
-    _check(quantile, time_s)
-    name = _names()[quantile]
+    _check(time_s, quantile)
     depths = np.array([p.load for p in tails.points])
     centre, low, high = (
-        np.array([getattr(p, which)[name] for p in tails.points]) for which in ("predicted", "low", "high")
+        np.array([getattr(p, which)[NAMES[quantile]] for p in tails.points]) for which in ("predicted", "low", "high")
     )
     wider = float(ndtri((1 + fit.level) / 2) / ndtri((1 + TAIL_LEVEL) / 2))
     times = np.array([centre, centre * (high / centre) ** wider, centre * (low / centre) ** wider])
-    at, least, most = (load_at(depths, first_reaching(times / time_s)) * (1 + ROUNDING)).tolist()
+    load, *ends = np.floor(load_at(depths, first_reaching(times / time_s)) * (1 + ROUNDING)).tolist()
+    low_end, high_end = (end if 0 < end < math.inf else None for end in ends)
     definition = f"{quantile} of the response time within {format_duration(time_s)}"
-    ends = (_whole(least), _whole(most))
-    if not 0 < at < math.inf:
-        note = (
-            f"even at depth {depths[0]:g} {quantile} takes {format_duration(float(centre[0]))}"
-            if at == 0
-            else f"met at every depth up to {depths[-1]:g}"
-        )
-        return Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
-    load = float(math.floor(at))
-    there = predict(fit, [load])
-    taken = float(np.exp(np.interp(math.log(load), np.log(depths), np.log(centre))))
+    taken = float(np.exp(np.interp(np.log(max(load, 1.0)), np.log(depths), np.log(centre))))
+    lightest = f"{quantile} takes {format_duration(float(centre[0]))}"
     note = f"{quantile} takes {format_duration(taken)} there"
-    if load > max(fit.used, default=math.inf):
-        note = f"{note}; beyond the deepest point calibrated on ({max(fit.used):g})"
-    known = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < ROUGH
-    gives = float(there.throughput_per_s[0]), float(there.response_time_s[0])
-    return Knee(load, *ends, *gives, definition, fit.load_name, known, note)
+    return _knee(fit, load, (low_end, high_end), definition, depths, lightest, note)
 
 
 def depths_for(fit: Fit) -> list[float]:
@@ -140,22 +148,8 @@ def depths_for(fit: Fit) -> list[float]:
     return sorted({1.0, *(float(n) for k in steps for n in (2**k, 3 * 2**k // 2) if n <= deepest)})
 
 
-def _names() -> dict[str, str]:
-    return {f"p{100 * share:g}": name for name, share in QUANTILES.items()}
-
-
-def _check(quantile: str, time_s: float) -> None:
-    if quantile not in _names():
-        raise InvalidParameterError(
-            "slo", f"for {quantile} is unknown", f"tails are predicted for {', '.join(_names())}"
-        )
-    _check_time(time_s)
-
-
-def _check_time(time_s: float) -> None:
+def _check(time_s: float, quantile: str = "p50") -> None:
+    if quantile not in NAMES:
+        raise InvalidParameterError("slo", f"for {quantile} is unknown", f"tails are predicted for {', '.join(NAMES)}")
     if not (math.isfinite(time_s) and time_s > 0):
         raise InvalidParameterError("slo", f"must be a positive time, not {time_s!r}", value=time_s)
-
-
-def _whole(load: float) -> float | None:
-    return float(math.floor(load)) if 0 < load < math.inf else None

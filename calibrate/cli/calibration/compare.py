@@ -231,14 +231,14 @@ def baseline_table(comparison: Comparison) -> str:
 
 def _document(devices: Mapping[str, Device], slo: parsing.Objective | None) -> dict[str, Any]:
     """The JSON of every curve of every device: the first one's keys at the top, all under ``series``."""
-    from calibrate.cli.calibration.fits import objective_of, scalability_of
+    from calibrate.cli.calibration.fits import objective_document, scalability_of
 
     parts: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
     for name, device in devices.items():
         own = comparison_document(device.comparisons, device.refused)["series"]
         for part, c in zip(own, device.comparisons, strict=True):
-            objective = None if slo is None else objective_of(c.fit, slo, device.sweep).to_dict()
+            objective = objective_document(c.fit, slo, device.sweep)
             scalability = {k: asdict(v) for k, v in scalability_of(c.fit, device.sweep).items()}
             tails = tails_document(device.tails.get(c.series))
             parts.append({"device": name, **part, "objective": objective, "scalability": scalability, **tails})

@@ -72,22 +72,35 @@ def objective_of(fit: Fit, slo: Objective, sweep: measure.Sweep | None) -> Knee:
     return calibrate.tail_knee(fit, sweep, fit.series, slo.quantile, slo.time_s)
 
 
+def objective_document(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) -> dict[str, Any] | None:
+    """The load that meets the objective in JSON; None without one."""
+    from calibrate.fitting.answer import knee_word
+
+    if slo is None:
+        return None
+    k = objective_of(fit, slo, sweep)
+    return {**k.to_dict(), "sure": knee_word(fit, k)}
+
+
 def asked_lines(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) -> list[str]:
     """The largest load within --slo, then the heaviest measured point; empty without an objective.
 
-    ``Under 500 µs: 46 k/s at depth 23 (19 to 29). Depth 64 gave 68 k/s at 938 µs.``
+    ``Under 500 µs: 46 k/s at depth 23 (19 to 29), sure. Depth 64 gave 68 k/s at 938 µs.``
     """
     if slo is None:
         return []
+    from calibrate.fitting.answer import knee_word
+
     k, show, load = objective_of(fit, slo, sweep), fit.load_type.throughput_figure, fit.load_type
     asked = f"{f'{slo.quantile} under' if slo.quantile else 'Under'} {format_duration(slo.time_s)}"
-    line = f"{asked}: {k.note}."
+    word = knee_word(fit, k)
+    line = f"{asked}: {', '.join(filter(None, (k.note, word)))}."
     if k.load is not None:
         at = with_interval(load.figure, k.load, k.low, k.high)
         at = at if load.is_throughput else load.place(at)
         time = f", {format_duration(k.response_time_s, 2)} on average" if slo.quantile else ""
         beyond = f"; {k.note}" if k.note else ""
-        line = f"{asked}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}."
+        line = f"{asked}: {show(k.throughput_per_s, 2)} at {at}{time}, {word}{beyond}."
     if fit.used and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
@@ -154,7 +167,7 @@ def fit_document(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = 
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": {**fit.knee.to_dict(), "sure": knee_word(fit)},
         "knee90": {**fit.ninety.place(), "sure": knee_word(fit, fit.ninety)},
-        "objective": None if slo is None else objective_of(fit, slo, sweep).to_dict(),
+        "objective": objective_document(fit, slo, sweep),
         "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,
         "notes": list(fit.notes),

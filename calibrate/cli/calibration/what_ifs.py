@@ -64,8 +64,11 @@ def kind_of(change: WhatIf | None, whose: str, which: int) -> str:
 
 def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The gain from the change in a line, at the load where the throughput changes most."""
+    from calibrate.inference.parameters import ROUGH
+
     gains = changed.throughput_per_s / present.throughput_per_s
     best = int(abs(gains - 1).argmax())
+    _, low, high = changed.throughput_band(best)
     then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
     where = scenario.fit.load_type.at(present.load[best])
     percent = f"{100 * abs(gains[best] - 1):.0f} %"
@@ -74,7 +77,8 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
         gain = f"{gains[best]:.2g} times the"
     elif percent == "0 %":
         gain = "the same"
-    return f"With {', '.join(scenario.changes)}: {gain} throughput at {where} ({then}, {now} today)."
+    word = scenario.fit.sureness(high / low < ROUGH, low, high)
+    return f"With {', '.join(scenario.changes)}: {gain} throughput at {where} ({then}, {now} today), {word}."
 
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
