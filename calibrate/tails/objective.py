@@ -83,8 +83,8 @@ def _knee(
 def _looked_at(fit: Fit, time_s: float) -> Array:
     """Loads from light to heavy: of a closed load to where even the peak takes the time, as far as that is feasible."""
     loads = fit.paths.load
-    if not fit.load_type.is_closed:
-        return loads
+    if not fit.load_type.is_closed:  # no bandwidth is predicted beyond the highest
+        return loads[loads <= max(fit.used)] if fit.load_type.is_bandwidth else loads
     most = fit.load_type.most if fit.closed_model.is_formula else DEEPEST
     deepest = min(PAST * time_s * float(fit.paths.peak.max()), most)
     return np.append(loads, np.geomspace(loads[-1], max(deepest, loads[-1]), FURTHER + 1)[1:])

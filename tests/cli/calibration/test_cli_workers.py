@@ -12,11 +12,12 @@ def test_the_questions_of_a_service_are_answered_first(qsim):
     asked = ("--clients", "1..500", "--slo", "30ms", "--target", "5k/s", "--what-if", "replicas=1:2")
     out = qsim("predict", str(RUNS / "wrk"), *asked).out.splitlines()
     assert out[0].startswith("Under 30.0 ms:")
-    assert "connections. 64 connections gave" in out[0]
-    assert out[1] == "For 5.0 k/s you need 4 of today's kind; 5 to stay below 80 % busy."
+    assert "connections, rough. 64 connections gave" in out[0]
+    assert out[1] == "For 5.0 k/s you need 4 (3 to 6) of today's kind, rough; 5 (3 to 7) to stay below 80 % busy."
     assert out[2].startswith("With 2 replicas for 1: ")
     assert " times the throughput at 500 connections (" in out[2]
-    assert out[3] == "For 5.0 k/s you need 2 of the changed kind; 3 to stay below 80 % busy."
+    assert out[2].endswith(" today), rough.")
+    assert out[3] == "For 5.0 k/s you need 2 (2 to 3) of the changed kind, rough; 3 (2 to 4) to stay below 80 % busy."
     assert [line.split()[1] for line in out if line.startswith("THEN ")] == ["queueing", "90"]
     assert any(line.startswith("ASSUMES 2 replicas for 1: the load spreads evenly") for line in out)
 
@@ -41,7 +42,7 @@ def test_the_capacity_is_in_the_json(qsim):
 def test_the_kind_is_named_by_its_workers(qsim):
     source = ("predict", str(RUNS / "wrk"), "--target", "5k/s", "--what-if", "workers=1:2")
     out = qsim(*source).out.splitlines()
-    assert out[0] == "For 5.0 k/s you need 4 of today's 1-worker kind; 5 to stay below 80 % busy."
+    assert out[0] == "For 5.0 k/s you need 4 (3 to 6) of today's 1-worker kind, rough; 5 (3 to 7) to stay below 80 % busy."
     assert "of the changed 2-worker kind" in out[2]
     assert qsim(*source, "--json").json["what_if"]["capacity"]["kind"] == "the changed 2-worker kind"
 

@@ -54,6 +54,7 @@ def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_nin
     assert made.knee.load == pytest.approx(500, rel=0.03)
     assert made.ninety.load == pytest.approx(900, rel=0.03)
     assert objective_knee(made, 4e-3).load == pytest.approx(750, rel=0.03)
+    assert objective_knee(made, 10.0).note == "met up to arrival rate 999 /s, the heaviest load looked at"
 
 
 def test_the_objective_is_where_the_predicted_latency_meets_it():
@@ -64,18 +65,21 @@ def test_the_objective_is_where_the_predicted_latency_meets_it():
     assert one.low < one.load < one.high
 
 
-def test_an_objective_that_every_load_meets_is_said_so():
+def test_an_objective_is_sought_far_beyond_the_points_and_how_far_is_said():
     made = fit(closed(random_routing), [1, 8, 32])
-    one = objective_knee(made, 10.0)
-    assert one.load is None
-    assert one.note == "met at every load"
+    one = objective_knee(made, 1.0)
+    assert predict(made, [one.load]).response_time_s[0] == pytest.approx(1.0, rel=1e-3)
+    assert not one.identified
+    never = objective_knee(made, 100.0)
+    assert (never.load, never.note) == (None, "met up to depth 1e+06, the heaviest load looked at")
+    assert predict(made, [1e6]).response_time_s[0] < 100
 
 
 def test_an_objective_that_nothing_meets_is_said_so():
     made = fit(closed(random_routing), [1, 8, 32])
     one = objective_knee(made, 1e-6)
     assert one.load is None
-    assert "even at load 1" in one.note
+    assert "even at depth 1 " in one.note
     assert not one.identified
     assert one.to_dict()["load"] is None
 

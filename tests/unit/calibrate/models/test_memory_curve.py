@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 
-from calibrate import Fit, compare, fit, predict
+from calibrate import Fit, compare, fit, objective_knee, predict
 from calibrate.fitting.answer import fit_answer, knee_word
 from calibrate.models.memory_curve import MemoryCurve
 from calibrate.next import loads_to_calibrate_on, to_calibrate_on
@@ -54,6 +54,12 @@ def test_the_knee_maximises_bandwidth_over_latency() -> None:
     best = minimize_scalar(negative_power, bounds=(1e9, values[-1] * 0.9999), method="bounded", options={"xatol": 1e3})
     assert knee.load[0] == pytest.approx(best.x, rel=1e-3)
     assert knee.throughput[0] == pytest.approx(best.x / 64, rel=1e-3)
+
+
+def test_an_objective_is_sought_up_to_the_highest_bandwidth_measured() -> None:
+    made = fit(published(), [0.2e9, 60e9, 100e9])
+    assert objective_knee(made, 200e-9).load == pytest.approx(89e9, rel=0.1)
+    assert "the heaviest load looked at" in objective_knee(made, 1.0).note
 
 
 def test_the_band_widens_between_points_and_towards_the_wall() -> None:

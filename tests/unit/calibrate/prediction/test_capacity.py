@@ -13,8 +13,9 @@ SERVICE = from_datasheet(idle_latency=2e-3, peak_iops=1e3)
 def test_the_rate_is_shared_by_as_many_as_serve_it() -> None:
     peak = SERVICE.parameters["Xmax"].estimate
     found = capacity_for(SERVICE, 8.5 * peak)
-    assert (found.needed, found.roomy) == (9, 11)
-    assert "you need 9 of today's kind; 11 to stay below 80 % busy" in str(found)
+    assert (found.needed, found.needed_low, found.needed_high) == (9, 8, 11)
+    assert (found.roomy, found.roomy_low, found.roomy_high) == (11, 10, 13)
+    assert "need 9 (8 to 11) of today's kind, assumed; 11 (10 to 13) to stay below 80 % busy" in str(found)
 
 
 def test_one_is_enough_below_its_peak() -> None:

@@ -46,7 +46,7 @@ def test_a_time_that_is_never_or_always_met_has_no_knee_and_says_so() -> None:
     assert (never.load, never.low, never.high) == (None, None, None)
     assert never.note == "even at depth 1 p50 takes 1.00 ms"
     always = deepest_within(made, tails([1, 2, 4]), "p50", 1.0)
-    assert (always.load, always.note) == (None, "met at every depth up to 4")
+    assert (always.load, always.note) == (None, "met up to depth 4, the heaviest load looked at")
     perhaps = deepest_within(made, tails([1, 2, 4]), "p50", 4.5e-3)
     assert (perhaps.load, perhaps.low, perhaps.high) == (None, 3, None)
 
