@@ -58,7 +58,7 @@ def test_the_knee_maximises_bandwidth_over_latency() -> None:
 
 def test_an_objective_is_sought_up_to_the_highest_bandwidth_measured() -> None:
     made = fit(published(), [0.2e9, 60e9, 100e9])
-    assert objective_knee(made, 200e-9).load == pytest.approx(89e9, rel=0.1)
+    assert objective_knee(made, 130e-9).load == pytest.approx(87e9, rel=0.1)
     assert "the heaviest load looked at" in objective_knee(made, 1.0).note
 
 
