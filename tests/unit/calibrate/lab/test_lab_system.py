@@ -23,7 +23,7 @@ def test_the_answer_is_that_of_the_library(folder):
     cpu = Station(Exponential(1e-3), servers=4)
     stations = {"users": Delay(0.1), "cpu": cpu, "drive": drive.station(visits=20)}
     wanted = system(Network(stations), clients=[1, 50, 300, 600], draws=60)
-    assert answer.startswith(f"{wanted.bottleneck} is full first. Waiting begins at {wanted.knee.estimate:.3g} users")
+    assert answer.startswith(f"{wanted.bottleneck} is full first. Waiting begins at {wanted.knee.estimate:.3g} (")
     assert f"{plain_number(wanted.throughput([300])[0, 0], 3)} transactions a second" in answer
     assert f"{wanted.bottleneck} is full first" in picture.alt
     assert moving["bottleneck"] == 1 + wanted.stations.index(wanted.bottleneck)
