@@ -338,6 +338,12 @@ def _collapses(fit: Calibration, count: int, seed: int | list[int]) -> list[tupl
     return [*zip(starts.tolist(), rng.choice(GAMMAS, count, p=GAMMA_WEIGHTS).tolist(), strict=True)]
 
 
+def falls(fit: Calibration, loads: Array, count: int, seed: int | list[int] = 0) -> Array:
+    """What is added to the logarithms (count, m) of drawn throughputs at ``loads``, as a service may collapse."""
+    found = ((math.inf, 0.0) if one is None else one for one in _collapses(fit, count, seed))
+    return np.array([power * np.log(np.minimum(start / loads, 1.0)) for start, power in found])
+
+
 def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[int] = 0) -> tuple[Array, Array]:
     """X (count, top) at 1, 2, ... requests of drawn devices, and the peak (count,) of each.
 
@@ -348,10 +354,7 @@ def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[i
     logs, rows = fit.drawn(loads, count=count)
     rng = np.random.default_rng(seed)
     order, run = rng.permutation(count), fit.between_runs * rng.standard_normal(count)
-    logs, rows = logs[order] + run[:, None], rows[order]
-    for i, collapse in enumerate(_collapses(fit, count, seed)):
-        if collapse is not None:
-            logs[i] += collapse[1] * np.log(np.minimum(collapse[0] / loads, 1.0))
+    logs, rows = logs[order] + run[:, None] + falls(fit, loads, count, seed), rows[order]
     every = np.log(np.arange(1, top + 1))
     drawn = np.exp([np.interp(every, np.log(loads), one) for one in logs])
     middle, deviation = fit.table.moments(fit.closed_model.peak)

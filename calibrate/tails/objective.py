@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.knee import PAST, Knee, ends_of, first_reaching, load_at
+from calibrate.fitting.station import falls
 from calibrate.inference.parameters import ROUGH, Array
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
@@ -23,6 +24,7 @@ from qsim.errors import InvalidParameterError
 
 FURTHER = 64
 """Loads tried beyond those of the fit's own curves."""
+Ends = tuple[float | None, float | None]
 DEEPEST = 2.0**14
 """The deepest queue tried on a curve that is computed step by step."""
 REACH = 4
@@ -49,22 +51,14 @@ def objective_knee(fit: Fit, time_s: float) -> Knee:
     definition, loads = f"mean response time within {format_duration(time_s)}", _looked_at(fit, time_s)
     closed = fit.load_type.is_closed
     logs, _ = fit.drawn(loads, "throughput" if closed else "response")
-    responses = loads / np.exp(logs) if closed else np.exp(logs)
+    responses = loads / np.exp(logs + falls(fit, loads, len(logs))) if closed else np.exp(logs)
     ends = ends_of(load_at(loads, first_reaching(responses / time_s)), fit.level)
     times = fit.predict(loads).response_time_s
     load = float(load_at(loads, first_reaching(times[None] / time_s))[0])
     return _knee(fit, load, ends, definition, loads, f"the response takes {format_duration(times[0])}")
 
 
-def _knee(
-    fit: Fit,
-    load: float,
-    ends: tuple[float | None, float | None],
-    definition: str,
-    loads: Array,
-    lightest: str,
-    note: str = "",
-) -> Knee:
+def _knee(fit: Fit, load: float, ends: Ends, definition: str, loads: Array, lightest: str, note: str = "") -> Knee:
     """The knee of an objective at ``load``, 0 where none of the ``loads`` meets it, infinity where all do."""
     if not 0 < load < math.inf:
         first, last = (fit.load_type.place(fit.load_type.estimated_text(n)) for n in loads[[0, -1]])

@@ -29,6 +29,8 @@ def test_more_clients_than_were_measured_say_what_to_measure(qsim):
     assert "nothing is known beyond 64 connections, the most that were measured" in notes("1..500")
     assert "measure 1, about 64, and the most connections you will ever have" in notes("1..500")
     assert "nothing is known" not in notes("1,32,64")
+    wide = qsim("predict", str(RUNS / "wrk"), "--clients", "256", "--slo", "400ms", "--json").json
+    assert (wide["objective"]["low"] < 256) == (wide["points"][0]["response_time_high_s"] > 0.4)
 
 
 def test_the_capacity_is_in_the_json(qsim):
