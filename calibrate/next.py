@@ -261,10 +261,11 @@ class _Design:
 
 
 def _candidates(fit: Fit) -> Array:
-    """Candidate loads: doublings of depth, 1, 2 and 5 times powers of ten of delay, shares of the peak."""
+    """Candidate loads: doublings of the jobs' least depth, delays 1, 2, 5 times powers of ten, shares of the peak."""
     if fit.load_type.is_closed:
         deepest = min(max(SHALLOWEST_DEEP, 2 * max(fit.used)), DECLINE_FROM / 2)
-        return np.array([2.0**i for i in range(64) if 2.0**i <= deepest])
+        depths = np.array([fit.load_type.jobs * 2.0**i for i in range(64)])
+        return depths[depths <= deepest]
     if fit.load_type.is_delay:
         most = max(float(max(fit.used)), 10.0)
         steps = np.outer(10.0 ** np.arange(1, np.ceil(np.log10(most)) + 1), [1, 2, 5]).ravel()

@@ -30,7 +30,7 @@ from measure.formats.by_format import (
 )
 from measure.store.directory import MANIFEST, SweepStore
 from measure.sweep import Sweep, join
-from measure.text_files import reading
+from measure.text_files import reading, shown_name
 from measure.units import counted
 
 _MAX_FILES = 20_000
@@ -92,12 +92,12 @@ def load_directory(directory: Path, columns: Columns, units: Columns) -> Sweep:
             f"{directory} holds nothing that can be read as a measurement, {counted(len(paths), 'file')} tried{first}; "
             "name a directory with fio JSON, MLC text or a qsim sweep"
         )
-    sweep = join(_of_one_load(parts, contents.left_out), str(directory))
+    sweep = join(_of_one_load(parts, contents.left_out), shown_name(directory))
     shown = contents.damaged[:_MAX_LISTED]
     if more := len(contents.damaged) - len(shown):
         shown.append(unreadable(f"{counted(more, 'more file')} could not be read either."))
     findings = (*sweep.findings, *shown, *files_left_out(contents.left_out))
-    return replace(sweep, findings=findings, name=directory.name or str(directory))
+    return replace(sweep, findings=findings, name=shown_name(directory.name or str(directory)))
 
 
 # --- a qsim sweep --------------------------------------------------------------------------------------------------
@@ -112,7 +112,8 @@ def load_store(directory: Path) -> Sweep:
             if tool in _READERS:
                 module, reader = _READERS[tool]
                 sweep: Sweep = getattr(import_module(module), reader)(store)
-                return sweep
+                origin = replace(sweep.provenance, source=shown_name(sweep.provenance.source))
+                return replace(sweep, name=shown_name(sweep.name), provenance=origin)
     except (StoreError, OSError) as error:
         raise DataError(str(error)) from error
     raise DataError(f"{directory} holds a sweep by {tool!r}, which this version cannot read; update qsim")
@@ -146,7 +147,7 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
     characters = 0
     runs: set[tuple[Path, str]] = set()
     for path in paths:
-        name = str(path.relative_to(directory))
+        name = shown_name(path.relative_to(directory))
         try:
             kind, file = read_measurement(path, name)
         except NoMeasurementError:
@@ -243,4 +244,4 @@ def files_left_out(names: Sequence[str]) -> list[Finding]:
 
 
 def _label(folder: Path, root: Path) -> str:
-    return "" if folder == root else str(folder.relative_to(root))
+    return "" if folder == root else shown_name(folder.relative_to(root))

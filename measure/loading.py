@@ -16,7 +16,7 @@ from measure.directories import load_directory
 from measure.errors import DataError
 from measure.formats.by_format import NAMES, Format, InputFile, counted_characters, read_file, sweep_of
 from measure.sweep import Sweep, join
-from measure.text_files import STDIN
+from measure.text_files import STDIN, shown_name
 
 
 def load(
@@ -48,8 +48,10 @@ def load(
         return _load_one(paths[0], columns, units)
     if any(p.is_dir() for p in paths):
         sweeps = [_load_one(p, columns, units) for p in paths]
-        return join([(str(p), s) for p, s in zip(paths, sweeps, strict=True)], " and ".join(map(str, paths)))
-    names = _short_names(paths)
+        names = [shown_name(p) for p in paths]
+        return join(list(zip(names, sweeps, strict=True)), " and ".join(names))
+    short = [p.name for p in paths]
+    names = short if len(set(short)) == len(short) else [str(p) for p in paths]
     read: list[tuple[Format, InputFile]] = []
     characters = 0
     for name, path in zip(names, paths, strict=True):
@@ -76,18 +78,9 @@ def _paths(path_or_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[st
     return paths
 
 
-def _short_names(paths: Sequence[Path]) -> list[str]:
-    """The files' names; full paths where two names are equal."""
-    names = [p.name for p in paths]
-    return names if len(set(names)) == len(names) else [str(p) for p in paths]
-
-
 def _load_one(path: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sweep:
     if path.is_dir():
         return load_directory(path, columns, units)
-    kind, file = read_file(path, _name(path))
-    return sweep_of(kind, [replace(file, name=_name(path) if path == STDIN else path.name)], columns, units)
-
-
-def _name(path: Path) -> str:
-    return "stdin" if path == STDIN else str(path)
+    name = "stdin" if path == STDIN else path.name
+    kind, file = read_file(path, name if path == STDIN else str(path))
+    return sweep_of(kind, [replace(file, name=shown_name(name))], columns, units)

@@ -32,6 +32,11 @@ STDIN = Path("-")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
+def shown_name(path: str | Path) -> str:
+    """A file's name as text that can be stored and printed: a byte that is not UTF-8 becomes ``\\xe9``."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
 @contextmanager
 def reading(name: str) -> Iterator[None]:
     """Turn any exception of a reader into a DataError that names the file.

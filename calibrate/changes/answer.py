@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from measure.units import format_duration, format_percent, format_rate, interval_text
+from measure.units import format_duration, format_percent, format_rate, interval_text, plain_number
 from qsim.text_table import table
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _size(ratio: Ratio) -> str:
     """``30 % (26 to 33)``, without a sign."""
     high = float("inf") if ratio.high_pct is None else ratio.high_pct
     ends = sorted((abs(ratio.low_pct), abs(high)))
-    return f"{format_percent(abs(ratio.change_pct))} ({ends[0]:.2g} to {ends[1]:.2g})"
+    return f"{format_percent(abs(ratio.change_pct))} ({plain_number(ends[0], 2)} to {plain_number(ends[1], 2)})"
 
 
 def _beyond(changes: Sequence[LoadChange]) -> str:

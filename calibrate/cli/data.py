@@ -13,6 +13,7 @@ from calibrate.cli.console import complain, warn
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.parsing import not_one_of
 from measure.findings import merged
+from measure.text_files import shown_name
 from measure.units import counted
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ class DataSource:
     @property
     def name(self) -> str:
         """The source in a word, for titles and commands."""
-        return self.dataset or " ".join(self.data)
+        return self.dataset or shown_name(" ".join(self.data))
 
     @property
     def arguments(self) -> str:
@@ -50,7 +51,7 @@ class DataSource:
     @property
     def title(self) -> str:
         """The name without the folders that lead to it."""
-        last = [os.path.basename(name.rstrip("/")) or name for name in self.data]
+        last = [shown_name(os.path.basename(name.rstrip("/")) or name) for name in self.data]
         return self.dataset or (last[0] if len(last) == 1 else f"{len(last)} files")
 
     def load(self) -> measure.Sweep:
@@ -141,6 +142,10 @@ VERDICTS = {
 """The worst severity of a finding -> its meaning for the data."""
 
 
+OF_FITS = ("misses-its-points", "not-served")
+"""Checks of fits, which a warning names and ``qsim audit`` does not make."""
+
+
 def could_not_check(unchecked: Sequence[str]) -> str:
     """What the audit could not check, after a semicolon; "" where it checked everything."""
     return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
@@ -151,15 +156,14 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], so
 
     Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
     """
-    distinct = list(dict.fromkeys(replace(f, series=None) for f in findings))
-    corrected = [f.message.rstrip(".") for f in distinct if f.check == "corrected"]
+    audited = dict.fromkeys(f for f in findings if f.check not in OF_FITS)
+    corrected = [f.message.rstrip(".") for f in audited if f.check == "corrected"]
     counts = []
     for severity in ("error", "warning"):
-        checks = [f.check for f in distinct if f.severity == severity]
-        if checks:
+        if checks := [f.check for f in merged(audited) if f.severity == severity]:
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
     text = ", ".join(counts) or f"no errors, no warnings{could_not_check(unchecked)}"
-    if any(f.contradicts for f in distinct):
+    if any(f.contradicts for f in audited):
         text += f": {VERDICTS['error']}"
     text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
     return f"{text}; to read them: qsim audit {source}" if counts else text

@@ -17,6 +17,7 @@ from calibrate.models.calibration import TABLE, USED, Calibration
 from measure.errors import DataError
 from measure.loads import LOADS
 from measure.sweep import Sweep
+from measure.text_files import shown_name
 from qsim.distributions import law_from_dict
 
 C = TypeVar("C", bound=Calibration)
@@ -183,6 +184,7 @@ def with_origin(fit: C, sweep: Sweep) -> C:
 def hashes_of(sweep: Sweep) -> dict[str, str]:
     """SHA-256 (hex) of each raw file of a sweep, by its name. DataError where one cannot be read."""
     try:
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sweep.raw if path.is_file()}
+        files = [path for path in sweep.raw if path.is_file()]
+        return {shown_name(path.name): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read: {error.strerror or error}; check its permissions") from error

@@ -25,6 +25,7 @@ from measure.errors import DataError
 from measure.formats.by_format import NoMeasurementError
 from measure.loading import load
 from measure.sweep import Sweep
+from measure.text_files import shown_name
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
 from qsim import _check
 from qsim.result import Result
@@ -137,7 +138,7 @@ def fleet(
     paths = [path for folder in folders for path in _entries(Path(folder))]
     done = spread(_fitted, paths, workers=workers, progress=progress)
     found = [curve for curves, _ in done for curve in curves]
-    broken = {str(path): why for path, (_, why) in zip(paths, done, strict=True) if why}
+    broken = {shown_name(path): why for path, (_, why) in zip(paths, done, strict=True) if why}
     if not found:
         first = next(iter(broken.items()), None)
         raise DataError(f"{first[0]}: {first[1]}" if first else "no measurement in the folders; name folders of sweeps")
@@ -145,7 +146,7 @@ def fleet(
     curves = pd.DataFrame([throughputs for _, throughputs in found]).sort_index(axis=1)
     judged, powers = with_oddness(table, curves)
     none = [path for path, (curves_found, why) in zip(paths, done, strict=True) if not curves_found and not why]
-    return Fleet(judged, curves, powers, broken, [f"{path.name} (no measurement)" for path in none])
+    return Fleet(judged, curves, powers, broken, [f"{shown_name(path.name)} (no measurement)" for path in none])
 
 
 def _entries(folder: Path) -> Iterator[Path]:
@@ -176,12 +177,12 @@ def _fitted(path: Path) -> tuple[list[FittedCurve], str]:
     for name in sweep.series:
         try:
             points = points_of(sweep, name)
-            row = {"drive": path.name, "series": name, **make_of(sweep), **_row(fit(sweep, series=name))}
+            row = {"drive": shown_name(path.name), "series": name, **make_of(sweep), **_row(fit(sweep, series=name))}
         except DataError as error:
             broken.append(str(error))
         else:
             throughputs = dict(zip(points.load.tolist(), points.throughput_per_s.tolist(), strict=True))
-            found.append(({**row, "source": str(path)}, throughputs))
+            found.append(({**row, "source": shown_name(path)}, throughputs))
     return found, "; ".join(broken)
 
 

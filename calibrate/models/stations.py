@@ -27,6 +27,7 @@ from calibrate.models.structure import (
     structure_posterior,
 )
 from calibrate.points import Points
+from measure.units import plain_number
 from qsim.errors import InvalidParameterError
 
 SERVICE = 1
@@ -190,7 +191,7 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
     It is the depth where they differ most, if that is by more than the error of the model; else no depth decides.
     """
     if found.share(found.crossing > 0.5 * BEYOND * found.crossing.min()) > UNSATURATED:
-        return f"the peak may lie far beyond these points: measure {points.load_type.at(4 * points.load[-1])}"
+        return "the peak may lie far beyond these points"
     means = np.exp(np.average(np.log(found.crossing), weights=found.mass))
     depths = np.array([n for n in (*range(1, 17), *(2.0**i for i in range(5, 12))) if n <= max(4.0, 2 * means)])
     best_cells = [of[np.argmax(found.log_mass[of])] for of in found.rows_of(likely)]
@@ -208,5 +209,5 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
     rate = 0.7 * float(points.throughput_per_s.max())
     return (
         f"no {'other load' if points.load_type.is_counted else 'depth'} would settle it: measure the response time "
-        f"under Poisson arrivals (--arrival-rates {rate:.3g}): the more servers, the fewer wait"
+        f"under Poisson arrivals (--arrival-rates {plain_number(rate)}): the more servers, the fewer wait"
     )

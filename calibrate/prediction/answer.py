@@ -102,8 +102,9 @@ def _basis(comparison: Comparison) -> str:
         return f"predicted from {fit.basis}"
     if not comparison.held_out.any():
         return "fitted to its only point" if len(comparison.points) == 1 else "fitted to all of its points"
-    where = "" if comparison.calibrated_here else " of another run"
-    return f"predicted from {fit.load_type.listed(fit.used)}{where}{'' if where else ' alone'}"
+    elsewhere = ", which are left out" if comparison.left_out else " of another run"
+    where = " alone" if comparison.calibrated_here else elsewhere
+    return f"predicted from {fit.load_type.listed(fit.used)}{where}"
 
 
 def _knees(done: Sequence[Comparison]) -> list[str]:
@@ -124,8 +125,8 @@ def _missed(done: Sequence[Comparison]) -> str:
         np.concatenate([np.abs(found[c.held_out]) for c, found in ((c, _residuals(c, which)) for c in done)])
         for which in ("throughput", "response")
     )
-    response = f"response time by {_mean_text(r)}"
-    parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x)}", response]
+    response = f"response time by {_mean_text(r.mean())}"
+    parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x.mean())}", response]
     repeats = f"; repeats differ by {noise}" if (noise := _repeat_noise([c.points for c in done])) else ""
     of = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}"
     return f"{', '.join(parts)} ({of}){repeats}"
@@ -138,15 +139,9 @@ def _repeat_noise(points: Sequence[Points]) -> str:
     return f"{format_percent(float(np.median(typical)))} (median; {format_percent(most)} at most)" if typical else ""
 
 
-def _short_mean(percent: float) -> str:
-    """A mean error in a table: ``9.6 %``, and beyond 100 % as a factor, ``27 x``."""
-    return format_percent(percent) if percent <= 100 else f"{significant(1 + percent / 100, 2)} x"
-
-
-def _mean_text(missed: Array) -> str:
-    """The mean of errors in percent, as a factor where it is large."""
-    mean = float(missed.mean())
-    return format_percent(mean) if mean <= 100 else f"a factor of {significant(1 + mean / 100, 2)}"
+def _mean_text(percent: float, factor: str = "a factor of {}") -> str:
+    """A mean error: ``9.6 %``, and beyond 100 % as a factor."""
+    return format_percent(percent) if percent <= 100 else factor.format(significant(1 + percent / 100, 2))
 
 
 def _residuals(comparison: Comparison, which: str) -> Array:
@@ -241,7 +236,7 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
         s = c.summary()
         x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
         inside = c.inside[c.held_out]
-        missed = [] if x is None or r is None else [_short_mean(v) for v in ((r,) if c.is_open else (x, r))]
+        missed = [] if x is None or r is None else [_mean_text(v, "{} x") for v in ((r,) if c.is_open else (x, r))]
         rows.append(
             (
                 c.series,

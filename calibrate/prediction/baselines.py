@@ -287,7 +287,8 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
     """
     calibrated = fitted.was_used(points)
     chosen = fitted.points or points.at(calibrated)  # its own, whose structure may be known already
-    models = _models(chosen, float(points.load.max()))
+    deepest, of_kind = float(points.load.max()), map(model_named, MODELS[points.load_kind])
+    models = [model for model in of_kind if _may_hold(model, chosen, deepest)]
     if fitted.model not in {m.name for m in models}:
         models.append(fitted.curve_model)
     climbed = []
@@ -304,11 +305,6 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
         return np.inf if held is None else round(held, 9), round(getattr(rung, f"in_sample_mape_{what}_pct"), 9)
 
     return [replace(rung, rank=i) for i, rung in enumerate(sorted(climbed, key=errors), 1)]
-
-
-def _models(points: Points, deepest: float) -> list[CurveModel]:
-    """The models of the points' kind of load, without those that the points cannot support."""
-    return [model for model in map(model_named, MODELS[points.load_kind]) if _may_hold(model, points, deepest)]
 
 
 def _may_hold(model: CurveModel, points: Points, deepest: float) -> bool:

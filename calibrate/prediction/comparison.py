@@ -88,6 +88,8 @@ class Comparison(Result):
     held_out: Mask
     predicted: Prediction
     sweep: Sweep
+    left_out: bool = False
+    """Whether the points that a sealed fit used were left out of these."""
 
     @cached_property
     def audit(self) -> tuple[Finding, ...]:
@@ -247,7 +249,8 @@ class Comparison(Result):
         """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
         used, held = self.points.load_type.texts(self.fit.used), int(self.held_out.sum())
         if not self.calibrated_here:
-            made = f"calibrated elsewhere, on {self.fit.load_type.plural} {used}" if used else "not calibrated"
+            where = "before, on" if self.left_out else "elsewhere, on"
+            made = f"calibrated {where} {self.fit.load_type.plural} {used}" if used else "not calibrated"
             return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"
         if not held:
             return f"calibrated on all {counted(len(self.points), 'point')}; none is held out"

@@ -14,7 +14,7 @@ from calibrate.service.fitted import QUANTILES, Binned, FamilyFit, ServiceFit, c
 from calibrate.service.times import Times
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.units import format_duration
+from measure.units import format_duration, plain_number
 
 BEYOND = 10
 """Number of requests that must lie above a quantile to determine it."""
@@ -84,10 +84,10 @@ def _beyond(times: Times) -> Iterator[Finding]:
         yield Finding(
             "tail-beyond-data",
             "warning",
-            f"{names} of the law is beyond the data, which reach to {reached} ({times.total:g} requests); what "
+            f"{names} of the law is beyond the data, which reach to {reached} ({times.total:.0f} requests); what "
             "the families say of it differs",
             "",
-            f"measure at least {BEYOND / (1 - max(over)):.3g} requests",
+            f"measure at least {plain_number(BEYOND / (1 - max(over)))} requests",
         )
 
 

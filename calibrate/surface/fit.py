@@ -19,7 +19,7 @@ from calibrate.inference.weights import Known, Predictive, Quantity, Weights, pr
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
 from measure.errors import DataError
-from measure.units import format_bytes, format_rate
+from measure.units import format_bytes, format_rate, plain_number
 from qsim.result import Result
 from qsim.text_table import table
 
@@ -52,7 +52,7 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "jobs": ("JOBS", "{:g}".format),
     "throughput_per_s": ("MEASURED", format_rate),
     **PREDICTED,
-    **{name: (heading, "{:.2g}".format) for name, heading in KNEES.items()},
+    **{name: (heading, lambda v: plain_number(v, 2)) for name, heading in KNEES.items()},
     "estimate": ("ESTIMATE", str),
     "interval": ("INTERVAL", str),
     "sure": ("", str),

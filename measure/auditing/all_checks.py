@@ -222,7 +222,8 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
         rates = measured["throughput_per_s"]
         # qsim's repeats of one point have files that differ only in the number of the repeat.
         sources = measured["source"].dropna().astype(str).str.replace(r"\.r\d+(?=\.json$)", "", regex=True).unique()
-        changed = "the device changed between the runs (write cache, temperature, other programs)"
+        cache = "" if sweep.load_type.is_counted else "write cache, "
+        changed = f"the device changed between the runs ({cache}temperature, other programs)"
         if len(sources) > 1:
             changed += f", or these are runs of different things: {', '.join(map(str, sources[:3]))}"
         again = "" if sweep.load_type.is_counted else " (--repeats 5)"

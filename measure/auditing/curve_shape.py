@@ -187,14 +187,15 @@ def _drift(curve: ClosedCurve) -> Iterator[Finding]:
     first, second = curve.throughput[:2]
     if second >= 0.85 * first or curve.throughput[1:].max() >= 0.95 * first:
         return
+    changed = "server had other work" if curve.load_type.is_counted else "drive left its write cache"
     yield Finding(
         "drift",
         "warning",
         f"the throughput falls from {format_rate(first)} at {curve.at(0)} to "
         f"{format_rate(second)} at {curve.at(1)} ({100 * (second / first - 1):.0f} %) and "
         "does not come back.",
-        "the drive left its write cache, or throttled, during the sweep: drift, not queueing.",
-        "precondition the drive until its throughput is steady, or measure the points in another order and again.",
+        f"the {changed}, or throttled, during the sweep: drift, not queueing.",
+        "run this load until its throughput is steady, then measure the points again in another order.",
         curve.series,
         float(curve.load[1]),
     )
@@ -210,7 +211,7 @@ def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
         "info",
         f"the throughput peaks at {format_rate(curve.throughput[peak])} at {curve.at(peak)} and falls to "
         f"{format_rate(last)} at {curve.load[-1]:g} ({100 * (last / curve.throughput[peak] - 1):.0f} %).",
-        "overhead of the host or of the drive beyond the knee, a regime of its own.",
+        "overhead of the host or of the device beyond the knee, a regime of its own.",
         "give the model a measured point beyond the peak, or leave the points beyond it out.",
         curve.series,
         float(curve.load[peak]),

@@ -17,7 +17,7 @@ import numpy as np
 from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Finding, Severity
 from measure.sweep import COMPUTED, Sweep
-from measure.units import counted, format_bytes, format_duration
+from measure.units import counted, format_bytes, format_duration, plain_number
 
 TOLERANCE = 0.02
 """Largest |X R / N - 1| at which the law holds (the 90th percentile of public runs)."""
@@ -160,22 +160,19 @@ _UNKNOWN_DEPTH = (
 )
 
 
-def _unit_undone(factor: float) -> str:
-    return f"{'divided' if factor > 1 else 'multiplied'} by {max(factor, 1 / factor):,.0f}"
-
-
 def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """A unit off by a power of 1000: corrected for it, every ratio is close to 1."""
     for factor in (1e3, 1e-3, 1e6, 1e-6):
         corrected = curve.ratio / factor
         if np.all((corrected > 0.4) & (corrected < 1.25)) and 0.7 < np.median(corrected) < 1.1:
             first = curve.latency[0]
+            size, undone = f"{max(factor, 1 / factor):,.0f}", "divided" if factor > 1 else "multiplied"
             return Diagnosis(
                 curve,
                 "unit",
                 "error",
-                f" With the latency {_unit_undone(factor)} it is {ratio_range(corrected)}.",
-                f"a unit off by {max(factor, 1 / factor):,.0f}: the first latency is "
+                f" With the latency {undone} by {size} it is {ratio_range(corrected)}.",
+                f"a unit off by {size}: the first latency is "
                 f"{format_duration(first / factor)}, not {format_duration(first)} (or the throughput has that error).",
                 "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) with every latency.",
                 factor,
@@ -307,7 +304,7 @@ def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     ratio, flight, of = curve.ratio, curve.in_flight, curve.load_type
     if len(ratio) < 2 or ratio[-1] > 0.8 * ratio[0] or ratio[-1] > 0.8 or np.any(ratio > 1.25):
         return None
-    held = ", ".join(f"{f:.2g} at {n:g}" for n, f in zip(curve.load, flight, strict=True))
+    held = ", ".join(f"{plain_number(f, 2)} at {n:g}" for n, f in zip(curve.load, flight, strict=True))
     remedy = "look at fio's iodepth_level, and run again with an asynchronous engine, --direct=1 and a large file."
     blocks = curve.file_bytes / curve.block_bytes if curve.file_bytes and curve.block_bytes else None
     if of.is_counted:
@@ -324,7 +321,7 @@ def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     elif flight[-1] < 1.2 * flight[-2] and curve.load[-1] >= 1.8 * curve.load[-2]:
         limit = "a limit of the queue, of the controller, or of the operating system."
         limit = "the engine is synchronous, or the I/O is buffered." if flight[-1] < 1.3 else limit
-        why = f"no more than about {flight[-1]:.2g} requests can be outstanding: {limit}"
+        why = f"no more than about {plain_number(flight[-1], 2)} requests can be outstanding: {limit}"
     else:
         why = "the depth was not filled: buffered I/O, a submission that blocks, or a run too short for its depth."
     return Diagnosis(curve, "depth-not-filled", "error", f" In flight were X R = {held}.", why, remedy)

@@ -16,7 +16,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.repeats import each_series
 from measure.sweep import Sweep, recorded_caches
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, plain_number
 
 CACHE_LATENCY_S = 20e-9
 DRAM_LATENCY_S = 45e-9
@@ -113,17 +113,17 @@ def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> I
     units = "check the units of both columns: MLC prints ns and decimal MB/s."
     if lines[low] < 0.9:
         scaled = 1000 * lines[low]
-        why = f"a unit off by 1000 (then it is {scaled:.3g}), or a bandwidth without the chaser's own."
+        why = f"a unit off by 1000 (then it is {plain_number(scaled)}), or a bandwidth without the chaser's own."
         why = why if scaled >= 0.9 else "a unit is wrong by more than 1000."
-        text = f"{product} is {lines[low]:.3g} lines in flight, and the chaser alone keeps one."
+        text = f"{product} is {plain_number(lines[low])} lines in flight, and the chaser alone keeps one."
         yield Finding("lines-in-flight", "error", text, why, units, series, float(load[low]))
     elif lines[peak] > _MOST_LINES:
-        text = f"{product} is {lines[peak]:.3g} lines in flight, more than any machine has line buffers for."
+        text = f"{product} is {plain_number(lines[peak])} lines in flight, more than any machine has line buffers for."
         yield Finding("lines-in-flight", "error", text, "a unit off by 1000.", units, series, float(load[peak]))
     else:
         where, unloaded = idle
-        text = f"at the peak {lines[peak]:.3g} cache lines are in flight ({product}), "
-        text += f"at the {where} {lines[unloaded]:.3g}."
+        text = f"at the peak {plain_number(lines[peak])} cache lines are in flight ({product}), "
+        text += f"at the {where} {plain_number(lines[unloaded])}."
         yield Finding("lines-in-flight", "info", text, series=series, load=float(load[peak]))
 
 

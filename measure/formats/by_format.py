@@ -23,7 +23,7 @@ from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
 from measure.formats.watched import looks_like_record, record_sweep
 from measure.sweep import Sweep, join
-from measure.text_files import HEAD_BYTES, STDIN, read_head, read_text, reading
+from measure.text_files import HEAD_BYTES, STDIN, read_head, read_text, reading, shown_name
 
 Format = Literal["fio", "mlc", "curves", "record", "sysstat", "server", "table", "log"]
 
@@ -133,6 +133,7 @@ def looks_like_log(head: str) -> bool:
 
 def read_file(path: Path, name: str) -> tuple[Format, InputFile]:
     """The file's format and text. A log is recognised by its first lines and its name, and is not read yet."""
+    name = shown_name(name)
     with reading(name):
         if not looks_like_log(read_head(path)):
             text = read_text(path)

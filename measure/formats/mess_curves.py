@@ -25,7 +25,7 @@ from measure.formats.tables.cells import read_table
 from measure.formats.tables.column_names import unit_scale
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import HEAD_BYTES, check_rows
-from measure.units import CACHE_LINE_BYTES, counted
+from measure.units import CACHE_LINE_BYTES, counted, plain_number
 
 _COLUMNS = ("pause", "bandwidth_mean", "latency_mean")
 _RATIOS = ("read_pct_rounded", "rw_ratio")
@@ -168,7 +168,7 @@ def _left_out(rows: Sequence[Row], name: str) -> Iterator[Finding]:
             "rows-left-out",
             "warning",
             f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero (the first: "
-            f"{negative[0]['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s).",
+            f"{plain_number(negative[0]['bandwidth_bytes_per_s'] / 1e6, 4)} MB/s).",
             "the curve was smoothed or shifted after it was measured.",
             "use the measured points where they are published.",
         )
@@ -193,8 +193,9 @@ def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
         "latency-unit",
         "info" if right else "warning",
         f"{name}: no unit is named; read as MB/s and ns. At the lowest bandwidth, "
-        f"{idlest['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s, bandwidth x latency is then {lines:.3g} lines of "
-        f"{CACHE_LINE_BYTES} B in flight, {'as' if right else 'not 1 as'} a pointer chase alone has it.",
+        f"{plain_number(idlest['bandwidth_bytes_per_s'] / 1e6, 4)} MB/s, bandwidth x latency is then "
+        f"{plain_number(lines)} lines of {CACHE_LINE_BYTES} B in flight, "
+        f"{'as' if right else 'not 1 as'} a pointer chase alone has it.",
         "" if right else "the latency may be in cycles of the CPU; divide by the clock in GHz then.",
         "say the units, as --columns bandwidth=1:MB/s,latency=2:ns.",
     )

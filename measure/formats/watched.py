@@ -95,9 +95,12 @@ class DeviceInterval:
 
     @property
     def seen_error(self) -> float:
-        """Half width of a 99 % interval of ``in_flight``, from samples that are far enough apart to be independent."""
+        """Half width of a 99 % interval of ``in_flight``, from samples that are far enough apart to be independent.
+
+        At least the load of which as few as none of the samples would see a request: a Poisson count.
+        """
         looks = LOOKS_PER_S * self.seconds * (1 - self.late_looks_share)
-        return ERRORS * math.sqrt(self.in_flight_variance / looks) if looks >= 1 else math.nan
+        return ERRORS * max(math.sqrt(self.in_flight_variance / looks), ERRORS / looks) if looks >= 1 else math.nan
 
     @property
     def agrees(self) -> bool:

@@ -157,7 +157,7 @@ def _needed(size_bytes: int | None, path: Path) -> int:
     if size_bytes is None:
         raise UnsafeTargetError(f"{path} is to be created, but its size is not given; give a size such as 1GiB")
     if size_bytes < DIRECT_BYTES:
-        raise UnsafeTargetError(f"size {size_bytes} of {path} is below {DIRECT_BYTES} bytes; give a size such as 1GiB")
+        raise ValueError(f"size {size_bytes} of {path} is below {DIRECT_BYTES} bytes; give a size such as 1GiB")
     return size_bytes
 
 
@@ -193,7 +193,7 @@ def _check_consent(name: str, shown: str, *, writes: bool, consent: str | None, 
     """Raise UnsafeTargetError where the user did not consent to reading, or writing to, this device or export."""
     if writes and write_device != name:
         raise UnsafeTargetError(
-            f"{shown} is {_kind_of(name)}, and writing destroys what it holds",
+            f"{shown} is {'an NBD export' if '://' in name else 'a block device'}, and writing destroys what it holds",
             "to do so, {write}, or measure reads, or name a file",
             name,
         )
@@ -201,10 +201,6 @@ def _check_consent(name: str, shown: str, *, writes: bool, consent: str | None, 
         raise UnsafeTargetError(
             f"{shown} is a block device", "{read} (nothing is written to it), or name a file that does not exist yet"
         )
-
-
-def _kind_of(name: str) -> str:
-    return "an NBD export" if "://" in name else "a block device"
 
 
 def _check_contents(name: str, shown: str, signature: str | None, blank: bool, erase: str | None) -> None:
@@ -253,10 +249,11 @@ def device_in_use(device: Path) -> str | None:
     folder = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
     members = [folder.resolve(), *(p.parent for p in folder.resolve().glob("*/partition"))] if folder.exists() else []
     names = {p.name for p in members} | {device.name}
+    numbers = {(p / "dev").read_text().strip() for p in members if (p / "dev").exists()}
     for line in _lines(Path("/proc/self/mountinfo")):
         fields = line.split()
         source = line.partition(" - ")[2].split()
-        if fields[2] in {_number_of(p) for p in members} or (len(source) > 1 and Path(source[1]).name in names):
+        if fields[2] in numbers or (len(source) > 1 and Path(source[1]).name in names):
             return f"is mounted on {fields[4]}"
     for line in _lines(Path("/proc/swaps"))[1:]:
         if Path(line.split()[0]).name in names:
@@ -272,10 +269,6 @@ def device_in_use(device: Path) -> str | None:
     except OSError as error:
         return f"cannot be opened exclusively ({error.strerror or error})"
     return None
-
-
-def _number_of(folder: Path) -> str:
-    return (folder / "dev").read_text().strip() if (folder / "dev").exists() else ""
 
 
 def _lines(path: Path) -> list[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from measure import load_dataset
+from calibrate.cli.data import audit_text
+from measure import Finding, load_dataset
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +29,12 @@ def test_a_dataset_says_what_is_wrong_with_it(qsim):
     assert "no throughput" in qsim("datasets", "002-ssd-tails").out
     assert "qsim fit-service --dataset 002-ssd-tails" in qsim("compare", "--dataset", "002-ssd-tails").error
     assert "reads take 17.5 µs" in qsim("audit", "--dataset", "002-ssd-tails").out
+
+
+def test_the_line_on_the_audit_counts_what_the_audit_shows():
+    found = [Finding("drift", "warning", f"by {n} %", series=f"curve {n}") for n in (1, 2, 3)]
+    found += [Finding("misses-its-points", "warning", "the model misses")]
+    assert audit_text(found, [], "x") == "1 warning (drift); to read them: qsim audit x"
 
 
 def test_audit_finds_the_unit_and_fails_on_request(qsim):

@@ -122,6 +122,8 @@ WITH_FIO = """
 2 | measure fio DISK --out s --depths 1 --repeats 0 | --repeats
 2 | measure fio DISK --out s --depths 1 --repeats 2.5 | '2.5'
 1 | measure fio DISK --out s --size 900TiB | free
+2 | measure fio DISK --out s --size 1 | below 4096 bytes
+2 | surface DISK --budget 2s | too short; the corners take 2
 2 | measure suite tail DISK --plan | NAME: 'tail' is unknown; did you mean tails?
 2 | measure suite tails '' --plan | TARGET: it is empty
 2 | measure suite tails DISK | --out is missing

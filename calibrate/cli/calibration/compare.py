@@ -342,7 +342,7 @@ def predicted_device(
     """
     from calibrate.sealing import SCHEMA
 
-    sweep = source.load()
+    sweep = whole = source.load()
     names = known_series(sweep.series, series)
     seal = calibrate.read_seal(prediction) if f'"{SCHEMA}"' in read_head(prediction) else None
     if seal is not None:
@@ -355,7 +355,8 @@ def predicted_device(
         fitted = fits.get(curve, only)
         if fitted is None:
             raise measure.DataError(f"{curve}: {prediction} has no fit of this name; it has: {', '.join(fits)}")
-        return calibrate.compare(sweep, series=curve, fitted=fitted)
+        left_out = seal is not None and bool(fitted.was_used(calibrate.points_of(whole, curve)).any())
+        return replace(calibrate.compare(sweep, series=curve, fitted=fitted), left_out=left_out)
 
     found, refused = of_each(names, compared, NOT_COMPARED)
     tails = simulated_tails([(c.fit, n, None) for n, c in found.items()] if seal is None else [], sweep)

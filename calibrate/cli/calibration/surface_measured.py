@@ -52,7 +52,9 @@ def measured_surface(
         run = SurfaceRuns(where, places, allow, directory)
         least = run.least_seconds()
         if budget_s < least:
-            raise wrong_usage(f"--budget {format_duration(budget_s)} is too short: the corners take {least:.2g}s")
+            raise wrong_usage(
+                f"--budget {format_duration(budget_s)} is too short; the corners take {np.ceil(least):.0f}s"
+            )
         try:
             found = explore(run.measure, places, budget_s, RUNTIME_S + RAMP_S, on_group=_show)
         finally:

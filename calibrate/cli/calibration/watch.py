@@ -14,7 +14,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import plain, remark, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
-from calibrate.cli.options import AsJson, option
+from calibrate.cli.options import flag, option
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, parse_duration, plain_number
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def watch(
     every: float = option("TIME", interval_s, "How long an interval is.", default=1.0, shown="1s"),
     for_: float | None = option("TIME", parsing.seconds, "End after this time.", "--for"),
     record: Path | None = option("FILE", parsing.path, "Also store every interval in a new CSV file."),
-    as_json: AsJson = False,
+    as_json: bool = flag("--json", "Print a JSON document in SI units for each interval, on a line of its own."),
 ) -> None:
     """Print and record every interval, and summarise at the end."""
     if for_ is not None and for_ < every:
@@ -174,13 +174,15 @@ def _summed(whole: DeviceInterval, highest: DeviceInterval, curves: WatchedCurve
 
 
 def _littles_law(whole: DeviceInterval) -> list[str]:
-    """Both sides of Little's law, and why they disagree where they do."""
+    """Both sides of Little's law, and why they disagree where they do, or why nobody can tell."""
     outstanding, looks = plain_number(whole.outstanding, 2), plain_number(whole.in_flight, 2)
     error = plain_number(whole.seen_error, 2)
     lines = [f"LITTLE  X R = {outstanding} outstanding; looks saw {looks} ± {error} in the device"]
     if not whole.agrees:
         late = f"{100 * whole.late_looks_share:.0f} % waited for a free processor"
         lines += [f"        they disagree: of the looks {late};", "        X R counts every request"]
+    elif whole.seen_error > whole.outstanding:
+        lines.append(f"        undecided: these looks tell no difference below {error}; watch longer")
     return lines
 
 

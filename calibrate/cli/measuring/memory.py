@@ -26,9 +26,7 @@ qsim measure memory --buffers 16KiB..1GiB --out caches
 """
 
 
-@parsing.parser
-def _traffics(text: str) -> parsing.Words:
-    return parsing.Words(traffic.name for traffic in parse_traffics(text))
+_traffics = parsing.parser(lambda text: parsing.Words(traffic.name for traffic in parse_traffics(text)))
 
 
 OVER_DELAYS = "it goes with a sweep over delays"

@@ -19,7 +19,7 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
 from calibrate.report.compared import curves
 from calibrate.report.view import FormattedTable, Section, View
-from measure.units import interval_text
+from measure.units import interval_text, plain_number
 
 MOST_IN_FULL = 3
 """Of more devices than these the sentence has peaks and knees alone; the tables have everything."""
@@ -141,5 +141,5 @@ def _parameter(comparison: Comparison, name: str) -> str:
 def _knee(comparison: Comparison, k: Knee) -> str:
     if k.load is None:
         return "not reached"
-    ends = interval_text(*(None if v is None else f"{v:.3g}" for v in (k.low, k.high)))
-    return f"{k.load:.3g} ({ends}) {comparison.fit.sureness(k.identified, k.low, k.high)}"
+    ends = interval_text(*(None if v is None else plain_number(v) for v in (k.low, k.high)))
+    return f"{plain_number(k.load)} ({ends}) {comparison.fit.sureness(k.identified, k.low, k.high)}"

@@ -29,7 +29,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
 from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
-from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head
+from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head, shown_name
 
 LONGEST_RUN_S = 31 * 86400.0
 """A log with a later time is damaged."""
@@ -157,7 +157,7 @@ def _summarise_histograms(file: Path) -> LogSummary:
     made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
     runtime_s = max(last_s, CLOCK_S)
     return LogSummary(
-        name=file.name,
+        name=shown_name(file.name),
         requests=made.total,
         reads=reads,
         runtime_s=runtime_s,
@@ -199,7 +199,7 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
     lower, upper = bin_edges(full)
     single = blocks.pop() if len(blocks) == 1 else math.nan
     return LogSummary(
-        name=file.name,
+        name=shown_name(file.name),
         requests=count,
         reads=reads,
         runtime_s=runtime_s,
@@ -243,7 +243,7 @@ def log_name(name: str) -> LogName | None:
     >>> log_name("randread-iodepth-8-numjobs-1_clat_hist.1.log").kind
     'clat_hist'
     """
-    match = _NAME.match(name)
+    match = _NAME.match(shown_name(name))
     if match is None:
         return None
     return LogName(match["stem"], match["kind"].lower())  # type: ignore[arg-type]
@@ -287,7 +287,7 @@ def record_of_logs(name: LogName, files: Sequence[Path]) -> FioRecord:
     return record_of(
         [_flow(log, kind) for log in logs],
         _findings(logs),
-        source=files[0].name,
+        source=shown_name(files[0].name),
         job=Path(name.stem).name,
         options=options,
         records=len(logs),

@@ -133,9 +133,11 @@ def why_unusable(record: FioRecord) -> Finding | None:
     """Why the record is not a point; None where it is one."""
     where = f"{record.source}: job {record.job!r}"
     if record.error:
+        known = record.error < BEYOND_ERRORS
+        said = os.strerror(record.error) if known else "no error number of any system"
         check, why, because, remedy = (
             "job-failed",
-            f"ended with error {record.error} ({_errno(record.error)}), so its numbers are not used; settle the cause, "
+            f"ended with error {record.error} ({said}), so its numbers are not used; settle the cause, "
             "then measure again",
             "a full disk, a missing permission, no direct I/O on this file system, or a device that fails.",
             "run this job by itself with --error_dump=1, and read the end of dmesg.",
@@ -157,10 +159,6 @@ def why_unusable(record: FioRecord) -> Finding | None:
     else:
         return None
     return Finding(check, "error", f"{where} {why}", because, remedy)
-
-
-def _errno(number: int) -> str:
-    return os.strerror(number) if number < BEYOND_ERRORS else "no error number of any system"
 
 
 @dataclass(frozen=True)

@@ -268,7 +268,7 @@ _NO_CURVE = re.compile(
     r"(?i:rep(?:eat|lica(?:te)?|etition)?s?|runs?(?:_?(?:id|no|number))?|iter(?:ation)?s?|trials?|rounds?|samples?|seeds?"
     r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
 )
-_MOST_CURVES, _SHOWN = 50, 6
+_SHOWN = 6
 
 
 def count_jobs(records: Records, roles: Roles, name: str) -> list[Finding]:
@@ -332,15 +332,14 @@ def split_series(
 def _separates(
     column: str, values: Sequence[str], places: Sequence[tuple[str, float]], crowded: Sequence[Sequence[int]]
 ) -> bool:
-    """Whether a column separates curves: few values, each at two places or more, several of them at one place."""
+    """Whether a column separates curves: values each at two places or more, several of them at one place."""
     if _NO_CURVE.fullmatch(plain_name(column)) or not all(values):
         return False
     at: dict[str, set[tuple[str, float]]] = defaultdict(set)
     for value, place in zip(values, places, strict=True):
         at[value].add(place)
-    if not 1 < len(at) <= _MOST_CURVES or any(len(found) < 2 for found in at.values()):
-        return False
-    return any(len({values[row] for row in group}) > 1 for group in crowded)
+    recur = all(len(found) > 1 for found in at.values())
+    return recur and any(len({values[row] for row in group}) > 1 for group in crowded)
 
 
 def split_jobs(records: Records, roles: Roles) -> None:

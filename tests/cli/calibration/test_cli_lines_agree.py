@@ -65,6 +65,7 @@ def test_next_names_the_load_of_details_and_of_the_document(answered) -> None:
     advised = [c["next"] for c in curves if c["next"] is not None]
     in_details = re.findall(r"Measure ([^:\n]+): a fit", details)
     assert len(in_details) == len(advised)
+    assert "far beyond these points: measure" not in details
     if not advised:
         assert said == ""
         return

@@ -28,7 +28,11 @@ def test_a_sealed_prediction_is_held_against_what_was_measured_since(qsim, sweep
     assert at_eight["predicted"]["throughput_per_s"] == predicted.json["points"][1]["throughput_per_s"]
     assert "the data do not say when" in compared.err
     assert predicted.json["seal"]["sha256"] in (tmp_path / "report.html").read_text()
-    assert predicted.json["seal"]["sha256"] in qsim("compare", str(next_day), "--prediction", "before.json").out
+    later = qsim("compare", str(next_day), "--prediction", "before.json").out
+    assert predicted.json["seal"]["sha256"] in later
+    assert "predicted from depths 1 and 32 of another run" in later
+    qsim("predict", "--dataset", "004-ssd-depth", "--use", "1,32", "--seal", "here.json")
+    assert "32, which are left out" in qsim("compare", "--dataset", "004-ssd-depth", "--prediction", "here.json").out
 
 
 def test_a_kept_fit_knows_its_points_and_a_seal_is_written_once(qsim, sweep_csv):

@@ -38,9 +38,10 @@ def _write(folder: Path, **files: str | bytes) -> None:
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+@pytest.mark.parametrize("name", [b"misleading.xyz", b"caf\xe9.csv"])
 @pytest.mark.parametrize(("text", "points"), [(TABLE, 2), (MLC, 1), (_fio(4, 1000.0, 4000.0), 1)])
-def test_the_content_and_not_the_name_tells_the_format(tmp_path: Path, text: str, points: int) -> None:
-    path = tmp_path / "misleading.xyz"
+def test_the_content_and_not_the_name_tells_the_format(tmp_path: Path, text: str, points: int, name: bytes) -> None:
+    path = tmp_path / os.fsdecode(name)
     path.write_text(text)
     sweep = load(path)
     assert len(sweep) == points

@@ -124,6 +124,7 @@ def test_idle_latency_and_the_greatest_throughput_are_compared():
     assert found.plot().data
     document = found.to_dict()
     assert document["verdict"] == "slower"
+    assert "e+0" not in repr(change(sweep(HEALTHY), sweep(4 * HEALTHY)))  # faster by 300 %
     assert document["loads"][3]["change_pct"] == pytest.approx(-29.7, abs=0.5)
 
 

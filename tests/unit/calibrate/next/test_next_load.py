@@ -66,6 +66,8 @@ def test_no_measured_load_is_named_and_nothing_where_nothing_is_left() -> None:
     assert next_load(made, [1, 32]) is None
     assert next_load(made, [1, 32, 1024]) is None  # where throughput may decline
     assert next_load(from_datasheet(80e-6, 600e3)) is None
+    of_jobs = Sweep(points_at([64.0], [40e3]).assign(jobs=16.0))
+    assert "outstanding 16 (iodepth 1 × 16 jobs)" in str(next_load(fit(of_jobs)))  # as few as 16 jobs have
 
 
 def test_an_open_knee_is_what_it_narrows_by_a_deeper_point() -> None:

@@ -19,16 +19,15 @@ from measure.auditing.curve_shape import (
     with_block,
 )
 from measure.findings import Finding
-from measure.loads import LOADS
+from measure.loads import LOADS, Load
 from measure.sweep import Sweep
 
 DEPTH = LOADS["queue_depth"]
 
 
-def shape(throughput: Sequence[float], latency: Sequence[float] = (), check: str = "") -> list[Finding]:
-    n = 2.0 ** np.arange(len(throughput))
-    r = np.array(latency) if len(latency) else n
-    found = list(check_curve(ClosedCurve("c", n, np.array(throughput, dtype=float), r, None, None, DEPTH)))
+def shape(x: Sequence[float], r: Sequence[float] = (), check: str = "", load: Load = DEPTH) -> list[Finding]:
+    n = 2.0 ** np.arange(len(x))
+    found = list(check_curve(ClosedCurve("c", n, np.array(x, float), np.array(r) if len(r) else n, None, None, load)))
     return [f for f in found if f.check == check] if check else found
 
 
@@ -47,6 +46,8 @@ def test_drift_is_a_fall_by_a_seventh_that_does_not_come_back(throughput: Sequen
     assert [(f.severity, f.series, f.load) for f in found] == [("warning", "c", 2.0)] * drifts
     if drifts:
         change = round(100 * (throughput[1] / throughput[0] - 1))
+        (served,) = shape(throughput, check="drift", load=DEPTH.counted_in("clients"))
+        assert "drive" not in f"{served.hypothesis} {served.remedy}"
         assert f"falls from 1.00 k/s at depth 1 to {throughput[1]} /s at depth 2 ({change} %)" in found[0].message
 
 

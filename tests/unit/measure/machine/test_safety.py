@@ -249,7 +249,7 @@ def test_a_filesystem_without_direct_io_is_refused_and_left_clean(
 def test_the_size_must_be_given_and_sensible(tmp_path: Path, free: list[int]) -> None:
     with pytest.raises(UnsafeTargetError, match="its size is not given"):
         check_target(tmp_path / "new", None, writes=True)
-    with pytest.raises(UnsafeTargetError, match=r"size 100 of .* is below 4096"):
+    with pytest.raises(ValueError, match=r"size 100 of .* is below 4096"):
         check_target(tmp_path / "new", 100, writes=True)
 
 

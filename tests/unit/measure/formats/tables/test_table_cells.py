@@ -45,6 +45,8 @@ def test_rows_at_one_load_that_differ_in_a_column_are_curves_and_no_repeats() ->
     assert sweep.points["series"].tolist() == ["threads 1"] * 2 + ["threads 4"] * 2
     (finding,) = [f for f in sweep.findings if f.check == "curves-by-column"]
     assert "differ in threads (1, 4)" in finding.message
+    fleet = "".join(f"d{device},{n},{1000 * n + device},90\n" for device in range(60) for n in (1, 2))
+    assert len(csv_sweep(f"device,qd,iops,lat_us\n{fleet}").series) == 60
 
 
 @pytest.mark.parametrize("column", ["run", "Repeat", "iteration", "timestamp"])

@@ -47,8 +47,10 @@ def test_a_kind_of_requests_has_similar_sizes_and_shares_of_reads(block, reads, 
 def test_samples_tell_the_number_in_flight_within_an_error():
     one = DeviceInterval("sda", "", 2.0, in_flight_variance=4.0, late_looks_share=0.5)
     assert one.seen_error == pytest.approx(2.6 * (4 / 50) ** 0.5)
-    assert replace(one, seconds=0.04).seen_error == pytest.approx(2.6 * 2)
-    assert np.isnan(replace(one, seconds=0.03).seen_error)
+    assert replace(one, seconds=0.04).seen_error == pytest.approx(2.6**2)  # one look
+    idle = replace(one, seconds=5.0, read_s=0.05, in_flight=0.0, in_flight_variance=0.0)
+    assert idle.agrees  # of 125 looks at X R = 0.01 all miss one time in three
+    assert not replace(idle, read_s=0.5).agrees
 
 
 def test_stretches_of_one_load_are_one_point_with_repeats():
