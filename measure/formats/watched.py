@@ -97,7 +97,7 @@ class DeviceInterval:
     def seen_error(self) -> float:
         """Half width of a 99 % interval of ``in_flight``, from samples that are far enough apart to be independent.
 
-        At least the load of which as few as none of the samples would see a request: a Poisson count.
+        At least that of a count of none: the load at which a Poisson count of none is ``ERRORS`` errors below its mean.
         """
         looks = LOOKS_PER_S * self.seconds * (1 - self.late_looks_share)
         return ERRORS * max(math.sqrt(self.in_flight_variance / looks), ERRORS / looks) if looks >= 1 else math.nan
