@@ -187,14 +187,15 @@ def _drift(curve: ClosedCurve) -> Iterator[Finding]:
     first, second = curve.throughput[:2]
     if second >= 0.85 * first or curve.throughput[1:].max() >= 0.95 * first:
         return
-    changed = "server had other work" if curve.load_type.is_counted else "drive left its write cache"
+    drive = "the drive left its write cache, or throttled, during the sweep: drift, not queueing."
+    server = "requests hold each other up (a lock, a core), or the server had other work during the sweep."
     yield Finding(
         "drift",
         "warning",
         f"the throughput falls from {format_rate(first)} at {curve.at(0)} to "
         f"{format_rate(second)} at {curve.at(1)} ({100 * (second / first - 1):.0f} %) and "
         "does not come back.",
-        f"the {changed}, or throttled, during the sweep: drift, not queueing.",
+        server if curve.load_type.is_counted else drive,
         "run this load until its throughput is steady, then measure the points again in another order.",
         curve.series,
         float(curve.load[1]),
