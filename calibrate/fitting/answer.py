@@ -43,10 +43,10 @@ def knee_word(fit: Fit, knee: Knee | None = None) -> str:
     k = fit.knee if knee is None else knee
     if k.load is None:
         return "doubtful" if fit.contradicted else ""
-    if fit.load_type.is_delay and not any(fit.curve_parameters[name].identified for name in ("L0", "a", "B")):
-        return "doubtful" if fit.contradicted else "assumed"
-    ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
-    return fit.sureness(k.identified, *ends)
+    if not fit.load_type.is_delay:
+        return fit.sureness(k.identified, k.low, k.high)
+    measured = any(fit.curve_parameters[name].identified for name in ("L0", "a", "B"))
+    return fit.sureness(k.identified and measured, k.throughput_low_per_s, k.throughput_high_per_s)
 
 
 def at_load(load: Load, figure: str) -> str:

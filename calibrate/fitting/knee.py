@@ -160,7 +160,7 @@ def _closed(fit: Calibration, model: ClosedModel) -> Knee:
         definition=definition,
         load_name=fit.load_name,
         identified=bool(high / low < ROUGH),
-        note=_beyond(fit, load),
+        note=beyond(fit, load),
         sharp=bool(at >= SOFT * peak),
     )
 
@@ -201,7 +201,7 @@ def _tangent(fit: Calibration) -> Knee:
     if load is None or share < 0.5:
         load, note = None, "the loaders of this sweep do not reach the knee"
     elif not delay:
-        note = _beyond(fit, load)
+        note = beyond(fit, load)
     ends = (x_low, x_high) if delay else (low, high)
     return Knee(
         load=load,
@@ -234,7 +234,7 @@ def _flatness(fit: Calibration) -> float:
     return float(0.5 * np.log(near.max() / near.min()) / Z90)
 
 
-def _beyond(fit: Calibration, load: float) -> str:
+def beyond(fit: Calibration, load: float) -> str:
     """A remark on a load beyond all that were calibrated on; empty for others."""
     if not fit.used or load <= max(fit.used):
         return ""
@@ -337,7 +337,7 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     if path.is_closed:
         response = load / throughput  # by N = X R, which medians of X and R over devices do not obey
     if not fit.load_type.is_delay:
-        note = note or _beyond(fit, load)
+        note = note or beyond(fit, load)
     if low is not None and high is not None:
         low, high = widened(low, load, high, fit.between_runs, fit.level)
         low = max(low, float(path.load[0])) if path.is_closed else low

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.knee import PAST, Knee, ends_of, first_reaching, load_at
+from calibrate.fitting.knee import PAST, Knee, beyond, ends_of, first_reaching, load_at
 from calibrate.fitting.station import falls
 from calibrate.inference.parameters import ROUGH, Array
 from calibrate.tails.percentiles import fitted_tails
@@ -66,8 +66,8 @@ def _knee(fit: Fit, load: float, ends: Ends, definition: str, loads: Array, ligh
         return Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
     low, high = (None if end is None else pick(end, load) for pick, end in zip((min, max), ends, strict=True))
     known = low is not None and high is not None and high / low < ROUGH
-    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
-        note += f"{'; ' if note else ''}beyond the heaviest load calibrated on ({max(fit.used):g})"
+    if not fit.load_type.is_delay and (further := beyond(fit, load)):
+        note = "; ".join(filter(None, (note, further)))
         known = known and load <= REACH * max(fit.used)
     there = fit.predict([load])
     gives = float(there.throughput_per_s[0]), float(there.response_time_s[0])
