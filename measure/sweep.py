@@ -14,7 +14,9 @@ and these where the tool reports them, NaN or None elsewhere:
 ``bandwidth_bytes_per_s``, ``block_bytes``, ``read_fraction`` (1 reads, 0 writes), ``pattern`` (random | sequential),
 ``depth`` and ``jobs`` (load = depth x jobs), ``repeat`` (0, 1, ... where a point was measured again),
 ``latency_sd_s``, ``latency_p50_s``, ``latency_p95_s``, ``latency_p99_s``, ``latency_p999_s``,
-``source`` (the raw file's name), ``started_at`` (ISO 8601).
+``source`` (the raw file's name), ``started_at`` (ISO 8601), the origin of load, throughput and latency
+(``load_origin``, ``throughput_origin``, ``latency_origin``) and what was published where one was corrected
+(``load_published``, ``throughput_published_per_s``, ``latency_published_s``): see :mod:`measure.origin`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from numpy.typing import NDArray
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import LOADS, Load, LoadKind, load_of, unit_in_jobs
+from measure.origin import MEASURED, ORIGIN, PUBLISHED
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
 from qsim.result import Result
@@ -60,6 +63,8 @@ OPTIONAL = (
     "latency_p999_s",
     "source",
     "started_at",
+    *ORIGIN.values(),
+    *PUBLISHED.values(),
 )
 WOKEN_LATE = "wakeup_late_s"
 """The column of the mean wakeup delay of a sleeping program (:mod:`measure.machine.scheduling_delay`)."""
@@ -67,7 +72,8 @@ COMPUTED = "computed by Little's law"
 """The value of the column ``unchecked`` where throughput or latency was computed by N = X R."""
 _NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # largest value in SI units, and reciprocal of the smallest
-_TEXT = frozenset({"series", "pattern", "source", "started_at"})
+_TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
+_EMPTY: Mapping[str, tuple[type, Any]] = {"repeat": (float, 0.0), **dict.fromkeys(ORIGIN.values(), (object, MEASURED))}
 _NUMBERS = tuple(c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT)
 
 
@@ -357,7 +363,7 @@ def _typed(points: pd.DataFrame) -> pd.DataFrame:
             values = pd.to_numeric(values, errors="coerce").astype(float)
         columns[str(name)] = values.array  # an array is not aligned by its index again
     for column in (c for c in OPTIONAL if c not in columns):
-        kind, empty = (object, None) if column in _TEXT else (float, 0.0 if column == "repeat" else np.nan)
+        kind, empty = _EMPTY.get(column) or ((object, None) if column in _TEXT else (float, np.nan))
         columns[column] = np.full(len(points), empty, dtype=kind)
     return pd.DataFrame(columns, index=points.index)
 
