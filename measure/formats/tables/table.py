@@ -38,13 +38,14 @@ from measure.formats.tables.columns import (
     with_load_over_time,
 )
 from measure.loads import LOADS, LoadKind
+from measure.origin import ORIGIN
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
 _WORDS = {"load": "load", **WORDS, "jobs": "number of jobs"}
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
 _KINDS: Mapping[str, LoadKind] = {"depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate"}
-_OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
+_OWN_TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
 _MOST_LINES = 10
 
 
