@@ -1,0 +1,116 @@
+"""A station X(n) under thinking customers and arrivals, against the exact formulas of the textbook's queues."""
+
+import math
+
+import numpy as np
+import pytest
+
+from qsim import MG1, Deterministic, Exponential, MMc, MMcN, Open, solve
+from qsim.analytic.any_load import Curves, nodes
+
+
+def servers(count: int, service: float, top: float) -> Curves:
+    n = nodes(top)
+    return Curves(n, np.log(np.minimum(n, count) / service)[None])
+
+
+@pytest.mark.parametrize(("count", "rho"), [(1, 0.3), (1, 0.99), (4, 0.9), (60, 0.95), (200, 0.99), (500, 0.97)])
+def test_servers_under_poisson_arrivals_are_the_erlang_c_queue(count: int, rho: float) -> None:
+    exact = solve(MMc(rho * count, 1, count))
+    found = servers(count, 1.0, 4 * count + 64).under_arrivals(rho * count)
+    assert found.mean[0] == pytest.approx(exact.L, rel=1e-3)
+    assert found.response[0] == pytest.approx(exact.W, rel=1e-3)
+    assert found.throughput[0] == rho * count
+
+
+@pytest.mark.parametrize(
+    ("population", "think", "service", "count"),
+    [
+        (80, 10, 4, 8),
+        (1000, 1, 0.01, 4),
+        (1000, 1, 0.01, 12),
+        (64, 1e-6, 80e-6, 32),
+        (5000, 1, 0.5, 2000),
+        (3, 1, 1, 4),
+    ],
+)
+def test_servers_under_thinking_customers_are_the_machine_repairman(
+    population: int, think: float, service: float, count: int
+) -> None:
+    exact = solve(MMcN(population=population, think_time=think, service_time=service, servers=count))
+    found = servers(count, service, population).under_thinking(population, think)
+    assert found.throughput[0] == pytest.approx(exact.throughput, rel=1e-3)
+    assert found.response[0] == pytest.approx(exact.W, rel=1e-3)
+    assert found.mean[0] + found.throughput[0] * think == pytest.approx(population, rel=1e-9)
+
+
+@pytest.mark.parametrize("scv", [0.0, 0.5, 4.0])
+@pytest.mark.parametrize("rho", [0.05, 0.5, 0.95])
+def test_one_server_with_any_law_waits_as_pollaczek_and_khinchine_say(scv: float, rho: float) -> None:
+    found = servers(1, 1.0, 64).under_arrivals(rho, 0.5 * (1 + scv))
+    assert found.response[0] == pytest.approx(1 + 0.5 * (1 + scv) * rho / (1 - rho), rel=1e-6)
+
+
+def test_constant_service_of_one_server_is_the_exact_md1() -> None:
+    assert servers(1, 1.0, 64).under_arrivals(0.8, 0.5).response[0] == pytest.approx(
+        solve(MG1(0.8, Deterministic(1.0))).W, rel=1e-6
+    )
+
+
+def test_a_load_dependent_station_is_that_of_birth_and_death() -> None:
+    speeds = (1.0, 1.7, 2.2, 2.5, 2.6)
+    n = nodes(64)
+    curves = Curves(n, np.log(np.asarray(speeds)[np.minimum(n, 5).astype(int) - 1])[None])
+    exact = solve(Open(Exponential(1 / 2.2), Exponential(1.0), speeds=speeds))
+    assert curves.under_arrivals(2.2).mean[0] == pytest.approx(exact.L, rel=1e-6)
+
+
+def test_the_sensitivity_is_the_change_of_the_response_with_the_curve() -> None:
+    step = 1e-5
+    n = nodes(128)
+    curve = np.log(np.minimum(n, 4.0))
+    curves = Curves(n, np.array([curve, curve + step]))
+    for found in (curves.under_arrivals(3.4), curves.under_thinking(40, 9.0)):
+        moved = -np.diff(np.log(found.response))[0] / step
+        assert found.sensitivity[0] == pytest.approx(moved, rel=1e-3)
+
+
+def test_near_the_peak_constant_service_halves_the_wait_of_thinking_customers_too() -> None:
+    curves = servers(1, 1.0, 200)
+    random, constant = (curves.under_thinking(20, 25.0, v).response[0] for v in (1.0, 0.5))
+    assert 1 < constant < random
+
+
+def test_a_rate_that_is_not_served_has_no_response_and_its_throughput_is_the_last_rate() -> None:
+    n = nodes(64)
+    falls = Curves(n, np.log(np.minimum(n, 8.0) / np.maximum(n / 32, 1.0))[None])
+    found = falls.under_arrivals(4.5)
+    assert math.isinf(found.response[0])
+    assert found.throughput[0] == pytest.approx(4.0)
+    assert found.beyond[0] == 1.0
+
+
+def test_the_chance_that_more_are_present_than_known_is_that_of_the_geometric_queue() -> None:
+    n = nodes(64)
+    for known in (10, 64, 100):
+        found = Curves(n, np.zeros((1, n.size)), known).under_arrivals(0.9)
+        assert found.beyond[0] == pytest.approx(0.9 ** (known + 1), rel=0.03)
+
+
+def test_curves_in_rows_are_computed_as_each_alone() -> None:
+    n = nodes(100)
+    rows = np.log(np.minimum(n, np.array([[1.0], [3.0], [40.0]])))
+    together = Curves(n, rows)
+    variability = np.array([0.5, 1.0, 2.5])
+    alone = [
+        Curves(n, row[None]).under_thinking(60, 30.0, v).response[0] for row, v in zip(rows, variability, strict=True)
+    ]
+    assert together.under_thinking(60, 30.0, variability).response == pytest.approx(alone, rel=1e-12)
+
+
+def test_customers_who_hardly_think_are_a_closed_load() -> None:
+    curves = servers(4, 0.01, 64)
+    closed, thinking = curves.closed(12), curves.under_thinking(12, 1e-9)
+    assert closed.throughput[0] == pytest.approx(400)
+    assert closed.response[0] == pytest.approx(thinking.response[0], rel=1e-6)
+    assert closed.sensitivity[0] == 1
