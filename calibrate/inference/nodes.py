@@ -85,8 +85,33 @@ def table_of(
     found: list[_Nodes] = []
     for stratum in strata:
         free = [i for i, name in enumerate(names) if name not in stratum.fixed and i != scaled]
-        found += _stratum(parameters, stratum, free, lambda v: fitted.of_curves(log_curve(v)))
-    return fitted.table(found, scaled)
+        found += _stratum(parameters, stratum, free, NODES, lambda v: fitted.of_curves(log_curve(v)))
+    return _table(found, fitted.sizes, scaled, fitted.scale_precision)
+
+
+def table_by_likelihood(
+    parameters: Sequence[Parameter],
+    strata: Sequence[Stratum],
+    log_likelihood: Callable[[Array], Array],
+    misfit: MisfitPrior,
+    count: int,
+) -> Weights:
+    """The table of weights of a model whose misfit is not additive, by the likelihood itself.
+
+    ``log_likelihood`` maps parameters (n, d) in natural units to the log likelihoods (sizes, n) of the sizes of
+    ``misfit``. A set has at most ``count`` nodes.
+    """
+    sizes, log_prior = misfit.sizes()
+
+    def weighted(values: Array) -> tuple[Array, Array]:
+        log_like = log_likelihood(values) + log_prior[:, None]
+        return log_like, np.zeros_like(log_like)
+
+    found: list[_Nodes] = []
+    for stratum in strata:
+        free = [i for i, p in enumerate(parameters) if p.name not in stratum.fixed]
+        found += _stratum(parameters, stratum, free, [min(count, most) for most in NODES], weighted)
+    return _table(found, sizes, None, np.zeros_like(sizes))
 
 
 class _Nodes(NamedTuple):
@@ -101,6 +126,7 @@ def _stratum(
     parameters: Sequence[Parameter],
     stratum: Stratum,
     free: Sequence[int],
+    counts: Sequence[int],
     likelihood: Callable[[Array], tuple[Array, Array]],
 ) -> list[_Nodes]:
     """The nodes of one stratum, set by set, weighted by the prior."""
@@ -112,7 +138,7 @@ def _stratum(
         values[free] = np.minimum(np.maximum(median * np.exp(sd * z), low), high)
         return _Nodes(values, *likelihood(values.T))
 
-    found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), NODES[min(len(free), 2)], nodes_at)
+    found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), counts[min(len(free), 2)], nodes_at)
     if not free:
         return found.weighted(stratum.share)
     share, worth = found.shares()
@@ -279,7 +305,7 @@ class _Evidence:
         return np.asarray(self.basis.sum(axis=1))
 
     @cached_property
-    def _scale_precision(self) -> Array:
+    def scale_precision(self) -> Array:
         """(sizes,): precision of the log scale from the points and its prior."""
         prior = 0.0 if self.scale is None else self.scale.sd**-2.0
         return np.asarray(self._precision @ self._unit**2 + prior)
@@ -288,7 +314,7 @@ class _Evidence:
     def _log_height(self) -> Array:
         """(sizes, 1): the log evidence of a curve without residuals."""
         height = 0.5 * np.log(self._precision).sum(axis=1) + self.log_prior
-        return np.asarray(height if self.scale is None else height - 0.5 * np.log(self._scale_precision))[:, None]
+        return np.asarray(height if self.scale is None else height - 0.5 * np.log(self.scale_precision))[:, None]
 
     def of_curves(self, log_curves: Array) -> tuple[Array, Array]:
         """For curves (n, k): log evidence (sizes, n), the prior of the sizes included, and centres of the log scale.
@@ -303,27 +329,28 @@ class _Evidence:
         near = missed @ np.full(missed.shape[1], 1 / missed.shape[1])
         missed -= near[:, None]
         free = self.basis @ missed.T
-        known, total, prior = self.scale.sd**-2.0, self._scale_precision[:, None], self.scale.mean - near
+        known, total, prior = self.scale.sd**-2.0, self.scale_precision[:, None], self.scale.mean - near
         pulled = (self._precision * self._unit) @ free + known * prior
         centre = pulled / total
         squares = self._precision @ np.square(free, out=free) + known * prior**2 - pulled * centre
         return self._log_height - 0.5 * squares, near + centre
 
-    def table(self, nodes: Sequence[_Nodes], scale: int | None) -> Weights:
-        """A row for each node and size that is kept; its direction is along the column of the ``scale``."""
-        log_weights = np.concatenate([some.log_like.T for some in nodes])
-        values = np.concatenate([some.values for some in nodes], axis=1)
-        centres = np.concatenate([some.centres for some in nodes], axis=1)
-        node, size = np.nonzero(log_weights > log_weights.max() - REACH)
-        first = centres[size, node] if scale == 0 else values[0, node]
-        rows, weight, evidence = rows_kept(log_weights[node, size], (first, self.sizes[size]))
-        node, size = node[rows], size[rows]
-        kept = values.T[node]
-        directions = np.zeros((*kept.shape, 0 if scale is None else 1))
-        if scale is not None:
-            kept[:, scale] = np.exp(centres[size, node])
-            directions[:, scale, 0] = self._scale_precision[size] ** -0.5
-        return Weights(kept, self.sizes[size], weight, directions, evidence, scale)
+
+def _table(nodes: Sequence[_Nodes], sizes: Array, scale: int | None, scale_precision: Array) -> Weights:
+    """A row for each node and size that is kept; its direction is along the column of the ``scale``."""
+    log_weights = np.concatenate([some.log_like.T for some in nodes])
+    values = np.concatenate([some.values for some in nodes], axis=1)
+    centres = np.concatenate([some.centres for some in nodes], axis=1)
+    node, size = np.nonzero(log_weights > log_weights.max() - REACH)
+    first = centres[size, node] if scale == 0 else values[0, node]
+    rows, weight, evidence = rows_kept(log_weights[node, size], (first, sizes[size]))
+    node, size = node[rows], size[rows]
+    kept = values.T[node]
+    directions = np.zeros((*kept.shape, 0 if scale is None else 1))
+    if scale is not None:
+        kept[:, scale] = np.exp(centres[size, node])
+        directions[:, scale, 0] = scale_precision[size] ** -0.5
+    return Weights(kept, sizes[size], weight, directions, evidence, scale)
 
 
 REACH = 9.3
