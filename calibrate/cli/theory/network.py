@@ -26,7 +26,8 @@ HELP = """Solve or simulate a network of stations that a FILE describes.
 
 A FILE is TOML or JSON with tables stations.NAME (service=, or delay=; servers=, visits=, discipline=, queues=, speeds=,
 priority=), with customers (16 that circulate, or "200/s" from outside) and, if visits do not say it, with routing.NAME:
-probabilities of going on. Several classes: customers.CLASS, routing.CLASS.NAME.
+probabilities of going on. Where they enter: arrivals = { s1 = "4/s", s2 = "5/s" }; without routing they leave from
+there. Several classes: customers.CLASS, routing.CLASS.NAME.
 
 A station may be a calibrated device: device="fit.json" (or what a tool wrote), or idle_latency= and peak= of a data
 sheet, with visits=. --clients N tells what an application of such stations does, with 90 % bands.

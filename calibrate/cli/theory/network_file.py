@@ -20,7 +20,7 @@ from measure.errors import DataError
 from measure.text_files import read_head
 from measure.units import parse_duration, parse_rate
 
-FIELDS = {"stations", "customers", "routing"}
+FIELDS = {"stations", "customers", "arrivals", "routing"}
 OF_STATION = {"service", "delay", "servers", "visits", "discipline", "queues", "speeds", "priority", "capacity"}
 OF_DEVICE = {"device", "series", "idle_latency", "peak", "visits", "extrapolate"}
 
@@ -59,12 +59,11 @@ class _Reading:
         document = self.table(made, "the file")
         self.only(document, FIELDS, "the file")
         stations = self.table(document.get("stations"), "stations")
-        network = qsim.Network(
-            {name: self.station(name, given) for name, given in stations.items()},
-            self.customers(document["customers"]) if "customers" in document else None,
-            document.get("routing"),
-        )
-        return WrittenNetwork(network, self.has_units)
+        customers, routing = self.all_customers(document, stations), document.get("routing")
+        if routing is None and isinstance(customers, qsim.Arrivals) and None not in customers.sources:
+            routing = {name: {} for name in stations}  # they are served where they come, and leave
+        made_of = {name: self.station(name, given) for name, given in stations.items()}
+        return WrittenNetwork(qsim.Network(made_of, customers, routing), self.has_units)
 
     def table(self, given: object, what: str) -> Mapping[str, Any]:
         if not isinstance(given, Mapping):
@@ -130,6 +129,29 @@ class _Reading:
             raise DataError(f'a data sheet needs {missing[0]} too, as idle_latency = "80us", peak = "600k/s"')
         idle = self._number(table["idle_latency"], f"idle_latency of {name}", parse_duration)
         return calibrate.from_datasheet(idle, self._number(table["peak"], f"peak of {name}", parse_rate))
+
+    def all_customers(self, document: Mapping[str, Any], stations: Mapping[str, Any]) -> Any:
+        """What ``customers`` and ``arrivals`` say; the second are a class of their own beside the first."""
+        classes = document.get("customers")
+        for name in classes if isinstance(classes, Mapping) else ():
+            if name in stations:
+                remedy = "a number of customers needs no station"
+                if isinstance(classes[name], str):
+                    remedy = f'for arrivals at {name} write: arrivals = {{ {name} = "{classes[name]}" }}'
+                raise ValueError(f"customers.{name} is a class of customers, and {name} is a station; {remedy}")
+        customers = None if classes is None else self.customers(classes)
+        if "arrivals" not in document:
+            return customers
+        given = document["arrivals"]
+        if unknown := [at for at in given if at not in stations] if isinstance(given, Mapping) else []:
+            raise ValueError(f"arrivals must name stations, not {unknown[0]!r}; there are {', '.join(stations)}")
+        coming = self._class(given if isinstance(given, (str, Mapping)) else str(given), "arrivals")
+        if customers is None:
+            return coming
+        by_class = customers if isinstance(customers, Mapping) else {"customers": customers}
+        if "arrivals" in by_class:
+            raise ValueError("arrivals stands twice, by itself and as a class of customers; name that class otherwise")
+        return {**by_class, "arrivals": coming}
 
     def customers(self, given: object) -> Any:
         """The customers of one class, or of each class by its name."""

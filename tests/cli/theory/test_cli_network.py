@@ -99,3 +99,45 @@ def test_a_wrong_file_is_told_in_one_line(qsim, tmp_path, text, said, code):
     assert run.code == code, run.err
     assert said in run.err
     assert len(run.err.strip().splitlines()) == 1
+
+
+TWO_ENTRIES = """
+arrivals = { s1 = "4/s", s2 = "5/s" }
+[stations.s1]
+service = "100ms"
+[stations.s2]
+service = "100ms"
+[routing.s1]
+s2 = 0.25
+"""
+
+
+def test_arrivals_enter_at_the_stations_that_the_file_names(qsim, tmp_path):
+    document = qsim("network", written(tmp_path, TWO_ENTRIES), "--json").json
+    assert document["throughput"] == pytest.approx(9)
+    assert document["L"] == pytest.approx(0.4 / 0.6 + 0.6 / 0.4)  # s1 gets 4/s, s2 gets 5 + 4 / 4
+
+
+def test_without_routing_arrivals_are_served_where_they_enter_and_leave(qsim, tmp_path):
+    text = TWO_ENTRIES.partition("[routing")[0]
+    document = qsim("network", written(tmp_path, text), "--json").json
+    assert document["L"] == pytest.approx(0.4 / 0.6 + 0.5 / 0.5)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (
+            'customers = { s1 = "4/s", s2 = "5/s" }',
+            's1 is a station; for arrivals at s1 write: arrivals = { s1 = "4/s" }',
+        ),
+        ("customers = { s1 = 4 }", "customers.s1 is a class of customers, and s1 is a station"),
+        ('arrivals = { sx = "4/s" }', "arrivals must name stations, not 'sx'; there are s1, s2"),
+        ('customers = 3\narrivals = { s1 = "4/s" }', "routing of customers at s1 must add up to 1"),
+    ],
+)
+def test_a_file_that_names_no_clear_entry_is_refused_in_one_line(qsim, tmp_path, first, said):
+    run = qsim("network", written(tmp_path, first + TWO_ENTRIES.partition("}")[2]))
+    assert run.code == 1
+    assert said in run.err
+    assert len(run.err.strip().splitlines()) == 1
