@@ -37,14 +37,14 @@ from calibrate.inference.weights import Predictive
 from calibrate.models.calibration import model_for
 from calibrate.models.closed import DECLINE_FROM
 from calibrate.points import Points
-from measure.loads import LOADS, Load, LoadKind, load_of
+from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, Depth, InjectedDelay, Load, MemoryLoad, ThroughputLoad
 from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_percent, format_rate
 
 Goal = Literal["curve", "knee"]
 
 PAIR: tuple[float, ...] = (1.0, 32.0)
-TRIPLE: tuple[float, ...] = LOADS["queue_depth"].default_points
+TRIPLE: tuple[float, ...] = Depth.default_points
 
 ENOUGH = 6
 """From this number of loads on three are for calibration and the rest for comparison; with fewer, two."""
@@ -79,31 +79,27 @@ class NextLoad:
     """
 
     load: float
-    load_kind: LoadKind
+    load_type: Load
     goal: Goal
     half_width_now: float
     half_width_then: float
     knee_now: tuple[float, float] | None
     knee_then: tuple[float, float] | None
-    load_unit: str = "requests"
-
-    @property
-    def load_type(self) -> Load:
-        """What varies."""
-        return load_of(self.load_kind, self.load_unit)
 
     @property
     def where(self) -> str:
         """``depth 8``, ``8 clients``, ``delay 100``, ``8.00 k/s``, ``80.0 GB/s``."""
-        if self.load_type.is_open:
+        if isinstance(self.load_type, ArrivalRate):
             return f"a rate of {format_rate(self.load)}"
-        if self.load_type.is_bandwidth:
+        if isinstance(self.load_type, Bandwidth):
             return f"near {format_bandwidth(self.load)}"
         return self.load_type.at(self.load)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
-        return asdict(self)
+        values = asdict(self)
+        del values["load_type"]
+        return {"load": self.load, **self.load_type.to_dict(), **values}
 
     def gain(self, printed: Knee | None = None) -> str:
         """The expected widths of the bands, and of the knee's interval, of a fit to all points with the new one.
@@ -112,13 +108,13 @@ class NextLoad:
         """
         now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
         knee = ""
-        by_load = not self.load_type.is_delay  # of a memory the knee is known by its bandwidth
+        by_load = not isinstance(self.load_type, InjectedDelay)  # of a memory the knee is known by its bandwidth
         same = printed is None or (printed.low, printed.high) == self.knee_now
         if by_load and same and self.knee_now is not None and self.knee_then is not None:
-            show = LOADS[self.load_kind].figure
+            show = self.load_type.figure
             ranges = (self.knee_now, self.knee_then)
             before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)
-            what = "the start of queueing" if self.load_type.is_closed else "the knee"
+            what = "the start of queueing" if isinstance(self.load_type, ClosedLoad) else "the knee"
             knee = f", and {what} in {after}, not {before}" if before != after else ""
         return f"a fit to all points then has bands of about {then}, not {now}{knee}"
 
@@ -162,7 +158,7 @@ def next_load(
     if not fit.used:
         return None
     candidates = unmeasured(_candidates(fit) if loads is None else np.array(sorted(set(loads))), known)
-    if fit.load_type.is_closed:
+    if isinstance(fit.load_type, ClosedLoad):
         candidates = candidates[candidates < DECLINE_FROM]
     if not len(candidates):
         return None
@@ -188,7 +184,7 @@ def third_depth(fit: Fit, candidates: Array) -> float | None:
     where the deeper of the two hardly saturates the device: then a deeper one is needed.
     """
     points = fit.points
-    if points is None or not fit.load_type.is_closed or len(fit.used) != 2 or min(fit.used) > 1:
+    if points is None or not isinstance(fit.load_type, ClosedLoad) or len(fit.used) != 2 or min(fit.used) > 1:
         return None
     crossing = float(points.response_time_s[0] * points.throughput_per_s[-1])
     inner = candidates[(candidates > min(fit.used)) & (candidates < max(fit.used))]
@@ -203,7 +199,9 @@ class _Design:
 
     def __init__(self, fit: Fit, loads: Array) -> None:
         self.fit, self.loads = fit, loads
-        what: Literal["throughput", "response"] = "response" if fit.load_type.is_throughput else "throughput"
+        what: Literal["throughput", "response"] = (
+            "response" if isinstance(fit.load_type, ThroughputLoad) else "throughput"
+        )
         expected = fit.measurements(loads, what)
         covariance = expected.covariance
         self.variance = np.maximum(covariance.diagonal(), 1e-12)
@@ -213,7 +211,7 @@ class _Design:
 
     def _of_knee(self, expected: Predictive) -> Array:
         table, model = self.fit.table, self.fit.curve_model
-        delay = self.fit.load_type.is_delay  # whose knee is known by its throughput
+        delay = isinstance(self.fit.load_type, InjectedDelay)  # whose knee is known by its throughput
 
         def knee(rows: Array) -> Array:
             return model.knee(rows).throughput if delay else model.knee_load(rows)
@@ -250,27 +248,26 @@ class _Design:
             narrower = (knee.load * (ends[0] / knee.load) ** left, knee.load * (ends[1] / knee.load) ** left)
         return NextLoad(
             float(self.loads[best]),
-            self.fit.load_kind,
+            self.fit.load_type,
             goal,
             float(np.expm1(wide * now)),
             float(np.expm1(wide * then)),
             ends,
             narrower,
-            self.fit.load_unit,
         )
 
 
 def _candidates(fit: Fit) -> Array:
     """Candidate loads: doublings of the jobs' least depth, delays 1, 2, 5 times powers of ten, shares of the peak."""
-    if fit.load_type.is_closed:
+    if isinstance(fit.load_type, ClosedLoad):
         deepest = min(max(SHALLOWEST_DEEP, 2 * max(fit.used)), DECLINE_FROM / 2)
-        depths = np.array([fit.load_type.jobs * 2.0**i for i in range(64)])
+        depths = np.array([fit.load_type.step * 2.0**i for i in range(64)])
         return depths[depths <= deepest]
-    if fit.load_type.is_delay:
+    if isinstance(fit.load_type, InjectedDelay):
         most = max(float(max(fit.used)), 10.0)
         steps = np.outer(10.0 ** np.arange(1, np.ceil(np.log10(most)) + 1), [1, 2, 5]).ravel()
         return np.unique(np.concatenate([[0.0], steps[steps <= most]]))
-    name = "B" if fit.load_type.is_bandwidth else "Xmax"
+    name = "B" if isinstance(fit.load_type, Bandwidth) else "Xmax"
     peak = float(fit.table.quantiles(lambda values: fit.curve_model.report(values)[name][1], (0.05,))[0])
     return np.unique([float(f"{share * peak:.2g}") for share in SHARES])
 
@@ -292,23 +289,23 @@ def recommended(depths: Sequence[float], count: int) -> list[float]:
 def to_calibrate_on(points: Points) -> list[float]:
     """The loads of ``points`` to calibrate on where the others are held out: two of few depths, three of many."""
     load = points.load
-    if not points.load_type.is_delay or len(load) < 3:
-        return to_begin_with(points.load_kind, load.tolist())
+    if not isinstance(points.load_type, InjectedDelay) or len(load) < 3:
+        return to_begin_with(points.load_type, load.tolist())
     rates = np.log(points.throughput_per_s)
     middle = load[1:-1][np.argmin(np.abs(rates[1:-1] - 0.5 * (rates[0] + rates[-1])))]
     return sorted({float(load[0]), float(middle), float(load[-1])})
 
 
-def to_begin_with(kind: LoadKind, loads: Sequence[float]) -> list[float]:
+def to_begin_with(kind: Load, loads: Sequence[float]) -> list[float]:
     """The ``loads`` to measure first, ascending: a plan has no throughputs yet.
 
-    >>> to_begin_with("queue_depth", [1, 2, 4, 8, 16, 32, 64]), to_begin_with("queue_depth", [1, 8, 32, 64])
+    >>> to_begin_with(Depth(), [1, 2, 4, 8, 16, 32, 64]), to_begin_with(Depth(), [1, 8, 32, 64])
     ([1.0, 8.0, 64.0], [1.0, 32.0])
     """
-    if LOADS[kind].is_closed:
+    if isinstance(kind, ClosedLoad):
         return recommended(loads, 2 if len(loads) < ENOUGH else 3)
-    middle = MIDDLE * max(loads) if LOADS[kind].is_bandwidth else 0.5 * (min(loads) + max(loads))
-    wanted = LOADS[kind].default_points or (min(loads), middle, max(loads))
+    middle = MIDDLE * max(loads) if isinstance(kind, Bandwidth) else 0.5 * (min(loads) + max(loads))
+    wanted = kind.default_points or (min(loads), middle, max(loads))
     found = sorted({float(min(loads, key=lambda n, at=at: (abs(n - at), n))) for at in wanted})  # type: ignore[misc]
     if len(found) < len(wanted) <= len(loads):  # two of them are nearest to one: the ends and the middle
         ordered = sorted(float(n) for n in loads)
@@ -331,7 +328,7 @@ NEW_DELAY = 5.0
 def loads_to_calibrate_on(points: Points) -> list[float]:
     """``to_calibrate_on``, with the fourth point for a memory with at least ``ENOUGH`` loads."""
     three = to_calibrate_on(points)
-    if not points.load_type.is_memory or len(points) < ENOUGH or len(three) < 3:
+    if not isinstance(points.load_type, MemoryLoad) or len(points) < ENOUGH or len(three) < 3:
         return three
     chosen = points.choose(three)
     fourth = fourth_point(fit_points(chosen, model_for(chosen, None)), points.load.tolist())
@@ -343,10 +340,10 @@ def fourth_point(fit: Fit, loads: Sequence[float]) -> float | None:
 
     None where the fit is of another kind of load, or no load is near the share ``FOURTH``.
     """
-    if not fit.load_type.is_memory or not fit.used:
+    if not isinstance(fit.load_type, MemoryLoad) or not fit.used:
         return None
     candidates = np.array(sorted(set(loads)), dtype=float)
-    fresh = unmeasured(candidates, np.array(fit.used), NEW_DELAY if fit.load_type.is_delay else 0.0)
+    fresh = unmeasured(candidates, np.array(fit.used), NEW_DELAY if isinstance(fit.load_type, InjectedDelay) else 0.0)
     shares = _shares_of_peak(fit, fresh)
     useful = (WITHIN[0] <= shares) & (shares <= WITHIN[1])
     return float(fresh[useful][np.argmin(np.abs(shares[useful] - FOURTH))]) if useful.any() else None
@@ -365,7 +362,7 @@ def unmeasured(loads: Array, measured: Array, least: float = 0.0) -> Array:
 
 def _shares_of_peak(fit: Fit, loads: Array) -> Array:
     """The bandwidth predicted at ``loads`` (m,) over the highest, which over delays is that of the shortest."""
-    if fit.load_type.is_bandwidth:  # the peak, measured or known, lies just below the wall of the latency curve
+    if isinstance(fit.load_type, Bandwidth):  # the peak lies just below the wall of the latency curve
         return loads / max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
     values = fit.table.most_probable[None, :]
     throughput = fit.curve_model.curve(values, np.append(loads, min(fit.used)))[0][0]

@@ -14,18 +14,18 @@ a prediction are those of one run; the intervals of parameters and knees include
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from measure.auditing.memory import known_peak, refuse_cache
+from measure.auditing.memory import known_peak, refuse_cache, refuse_sizes
 from measure.errors import DataError
-from measure.loads import Load, LoadKind, load_of, unit_in_jobs
-from measure.sweep import WOKEN_LATE, Sweep, histograms, recorded_caches
-from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
+from measure.sweep import WOKEN_LATE, Sweep, histograms
+from measure.units import CACHE_LINE_BYTES, format_duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,39 +69,26 @@ class LoneRequests:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
-    """One series, averaged over repeats, ascending in load: arrays (m,) in SI units.
+class Facts:
+    """What only the points of one kind of load have; arrays (m,) are by point."""
 
-    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN without repeats); ``requests`` (m,): number
-    completed at each load. For open sweeps ``asked`` (m,) are the requested rates, by which a point may be selected
-    too. For closed sweeps ``alone`` holds the latencies at depth 1, ``woken_late_s`` (m,) is the machine's mean wakeup
-    delay, ``unsteady`` (m,) the relative change of throughput during runs that were not steady, ``latency_cv`` and
-    ``latency_p99`` (m,) are the standard deviation and the p99 of the latency over its mean. ``host_cpu_s`` (m,) is the
-    host's processor time per request, ``jobs`` (m,) the number of fio's jobs, ``block_bytes`` the block size,
-    ``link_bytes_per_s`` the bandwidth that two block sizes both reach. ``known_peak_per_s`` is the peak that the tool
-    listed for a memory, in cache lines a second, ``between_runs`` the relative standard deviation of a figure between
-    runs.
+    def at(self, mask: Mask) -> Self:
+        """The facts where the boolean ``mask`` (m,) holds."""
+        chosen: Any = {name: fact[mask] for name, fact in vars(self).items() if isinstance(fact, np.ndarray)}
+        return replace(self, **chosen)
 
-    >>> from calibrate import points_of
-    >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
-    >>> points_of(sweep).load.tolist()
-    [4.0, 8.0, 32.0, 256.0, 1024.0]
+
+@dataclass(frozen=True, eq=False)
+class ClosedFacts(Facts):
+    """Facts of a closed load; None where unknown.
+
+    ``alone`` are the latencies at depth 1, ``woken_late_s`` (m,) the machine's mean wakeup delays, ``unsteady`` (m,)
+    the relative changes of throughput during runs that were not steady, ``latency_cv`` and ``latency_p99`` (m,) the
+    standard deviation and the p99 of the latency over its mean. ``host_cpu_s`` (m,) is the host's processor time per
+    request, ``jobs`` (m,) the number of fio's jobs, ``block_bytes`` the block size, ``link_bytes_per_s`` the bandwidth
+    that two block sizes both reach.
     """
 
-    series: str
-    load_kind: LoadKind
-    load_unit: str
-    load: Array
-    throughput_per_s: Array
-    response_time_s: Array
-    repeats: Array
-    throughput_spread: Array
-    response_spread: Array
-    source: str = ""
-    notes: tuple[str, ...] = ()
-    asked: Array | None = None
-    requests: Array | None = None
     alone: LoneRequests | None = None
     woken_late_s: Array | None = None
     unsteady: Array | None = None
@@ -111,22 +98,76 @@ class Points:
     link_bytes_per_s: float | None = None
     latency_cv: Array | None = None
     latency_p99: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OpenFacts(Facts):
+    """Facts of an open load: the requested rates (m,), 1/s, by which a point may be selected too."""
+
+    asked: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryFacts(Facts):
+    """Facts of a memory: the peak that the tool listed, in cache lines a second."""
+
     known_peak_per_s: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """One series, averaged over repeats, ascending in load: arrays (m,) in SI units.
+
+    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN without repeats); ``requests`` (m,): number
+    completed at each load; ``between_runs``: the relative standard deviation of a figure between runs. ``facts`` are
+    those of the kind of load.
+
+    >>> from calibrate import points_of
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    >>> points_of(sweep).load.tolist()
+    [4.0, 8.0, 32.0, 256.0, 1024.0]
+    """
+
+    series: str
+    load_type: Load
+    load: Array
+    throughput_per_s: Array
+    response_time_s: Array
+    repeats: Array
+    throughput_spread: Array
+    response_spread: Array
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    requests: Array | None = None
     between_runs: float = 0.0
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def closed(self) -> ClosedFacts:
+        """The facts of a closed load; for another, that nothing is known."""
+        return self.facts if isinstance(self.facts, ClosedFacts) else ClosedFacts()
+
+    @property
+    def asked(self) -> Array | None:
+        """The requested rates (m,) of an open load, 1/s; None where unknown."""
+        return self.facts.asked if isinstance(self.facts, OpenFacts) else None
+
+    @property
+    def known_peak_per_s(self) -> float | None:
+        """The peak that the tool listed for a memory, in cache lines a second."""
+        return self.facts.known_peak_per_s if isinstance(self.facts, MemoryFacts) else None
 
     def __len__(self) -> int:
         return len(self.load)
 
-    @property
-    def load_type(self) -> Load:
-        """The kind of load, as an entry of ``LOADS``."""
-        return load_of(self.load_kind, self.load_unit)
-
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         chosen: Any = {name: column[mask] for name, column in vars(self).items() if isinstance(column, np.ndarray)}
-        alone = self.alone if (self.load[mask] == 1).any() else None
-        return replace(self, **chosen, alone=alone)
+        facts = self.facts.at(mask)
+        if isinstance(facts, ClosedFacts) and not (self.load[mask] == 1).any():
+            facts = replace(facts, alone=None)
+        return replace(self, **chosen, facts=facts)
 
     def mask(self, use: Sequence[float]) -> Mask:
         """True (m,) for the points at the loads ``use``. DataError where one was not measured."""
@@ -149,20 +190,23 @@ class Points:
     def choose(self, use: Sequence[float] | None) -> Points:
         """The points at the loads ``use``, to calibrate on; all for None."""
         chosen = self if use is None else self.at(self.mask(use))
-        return chosen._by_littles_law(self) if self.load_type.is_closed else chosen
+        return chosen._by_littles_law(self, self.load_type) if isinstance(self.load_type, ClosedLoad) else chosen
 
-    def _by_littles_law(self, curve: Points) -> Points:
+    def _by_littles_law(self, curve: Points, load: ClosedLoad) -> Points:
         """The points with N / X instead of latencies that break N = X R badly on a closed ``curve``, and a note.
 
         It corrects single points, or all where one unit is wrong by a power of 1000. Where half of the curve breaks
         the law otherwise, its loads may be wrong, and the latencies stay.
         """
-        off = np.log(curve.throughput_per_s * curve.response_time_s / curve.load)
-        by_law = self.load / self.throughput_per_s
+        seen = load.by_law(curve.throughput_per_s, curve.response_time_s)
+        by_law = load.response_by_law(self.load, self.throughput_per_s)
+        if seen is None or by_law is None:
+            return self
+        off = np.log(seen / curve.load)
         thousands = round(float(np.median(off)) / np.log(1000))
         if thousands and (np.abs(off - thousands * np.log(1000)) < BROKEN).all():
             times = f"{1000 ** abs(thousands):g} times too {'long' if thousands > 0 else 'short'}"
-            note = f"the latencies are {times} for N = X R, as in another unit; calibrated on N / X"
+            note = f"the latencies are {times} for {load.law}, as in another unit; calibrated on N / X"
             return replace(self, response_time_s=by_law, notes=(*self.notes, note))
         if np.median(np.abs(off)) > HOLDS:
             return self
@@ -185,17 +229,18 @@ class Points:
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
         response = np.nan_to_num(self.response_spread, nan=0.0) / root
-        if self.alone is not None and self.requests is not None:
-            sampled = np.sqrt(self.alone.scv / np.maximum(self.requests, 1.0))
+        alone = self.closed.alone
+        if alone is not None and self.requests is not None:
+            sampled = np.sqrt(alone.scv / np.maximum(self.requests, 1.0))
             throughput, response = np.fmax(throughput, sampled), np.fmax(response, sampled)
-        if self.load_type.is_throughput and self.requests is not None:
+        if isinstance(self.load_type, ThroughputLoad) and self.requests is not None:
             response = np.fmax(response, error_of_mean(self.response_time_s, self.requests))
         return throughput, response
 
     @property
     def spread(self) -> Array:
         """The relative standard deviation (m,) of one repeat of the predicted quantity."""
-        return self.response_spread if self.load_type.is_throughput else self.throughput_spread
+        return self.response_spread if isinstance(self.load_type, ThroughputLoad) else self.throughput_spread
 
     def repeat_noise_pct(self) -> float | None:
         """The median over the points of ``spread``, in percent."""
@@ -222,15 +267,13 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
 @lru_cache(maxsize=64)
 def _points_of(sweep: Sweep, series: str | None) -> Points:
     load = sweep.load_type
-    if load.is_size:
-        raise DataError(_of_buffer_sizes(sweep))
+    refuse_sizes(sweep)
     if series is None and len(sweep.series) > 1:
         raise DataError(
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
-    if load.is_memory:
-        refuse_cache(one)
+    facts = _facts(one, sweep)
     means = one.means
     if (highest := float(means["load"].max())) > load.most:
         raise DataError(
@@ -239,8 +282,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         )
     made = Points(
         one.series[0],
-        sweep.load_kind,
-        unit_in_jobs(sweep.load_unit, one.points["jobs"].unique()),
+        one.load_type,
         load=means["load"],
         throughput_per_s=means["throughput_per_s"],
         response_time_s=means["latency_s"],
@@ -248,31 +290,44 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         throughput_spread=means["throughput_spread"],
         response_spread=means["latency_spread"],
         source=sweep.name or sweep.provenance.source,
-        **(_of_memory(one) if load.is_memory else _of_open(one) if load.is_open else _of_closed(one, sweep)),
+        requests=_requests(one),
+        facts=facts,
     )
     return replace(made, between_runs=between_runs(sweep.provenance.details, made))
 
 
-def _of_memory(one: Sweep) -> dict[str, Any]:
-    """Fields of a memory's points: the listed peak."""
-    peak = known_peak(one)
-    return {} if peak is None else {"known_peak_per_s": peak / CACHE_LINE_BYTES}
+def _facts(one: Sweep, sweep: Sweep) -> Facts:
+    if isinstance(one.load_type, ClosedLoad):
+        return _closed_facts(one, sweep)
+    return _memory_facts(one) if isinstance(one.load_type, MemoryLoad) else _open_facts(one)
 
 
-def _of_open(one: Sweep) -> dict[str, Any]:
-    """Fields of an open sweep's points: requested rates, and numbers of completed requests."""
+def _requests(one: Sweep) -> Array | None:
+    """Completed requests at each load; of a closed load only where every row says it."""
     rows = one.points
-    by_load = rows.groupby("load", sort=True)
-    found: dict[str, Any] = {}
-    if "requests" in rows:
-        found["requests"] = by_load["requests"].sum(min_count=1).to_numpy(float)
-    if "asked_rate_per_s" in rows:
-        found["asked"] = by_load["asked_rate_per_s"].first().to_numpy(float)
-    return found
+    if "requests" not in rows or isinstance(one.load_type, MemoryLoad):
+        return None
+    if isinstance(one.load_type, ClosedLoad) and rows["requests"].isna().any():
+        return None
+    return rows.groupby("load", sort=True)["requests"].sum(min_count=1).to_numpy(float)
 
 
-def _of_closed(one: Sweep, sweep: Sweep) -> dict[str, Any]:
-    """Fields of a closed sweep's points beyond means, with the link that all curves of ``sweep`` share."""
+def _memory_facts(one: Sweep) -> MemoryFacts:
+    """The listed peak. DataError where the curve is that of a cache."""
+    peak = known_peak(one)
+    refuse_cache(one)
+    return MemoryFacts(None if peak is None else peak / CACHE_LINE_BYTES)
+
+
+def _open_facts(one: Sweep) -> OpenFacts:
+    """The requested rates."""
+    if "asked_rate_per_s" not in one.points:
+        return OpenFacts()
+    return OpenFacts(one.points.groupby("load", sort=True)["asked_rate_per_s"].first().to_numpy(float))
+
+
+def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
+    """What the rows say beyond means, with the link that all curves of ``sweep`` share."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
     found: dict[str, Any] = {"alone": lone_requests(one)}
@@ -280,8 +335,6 @@ def _of_closed(one: Sweep, sweep: Sweep) -> dict[str, Any]:
         if rows[column].notna().any():
             ratio = rows[column] / rows["latency_s"]
             found[name] = ratio.groupby(rows["load"], sort=True).mean().to_numpy(float)
-    if "requests" in rows and rows["requests"].notna().all():
-        found["requests"] = by_load["requests"].sum().to_numpy(float)
     if WOKEN_LATE in rows and rows[WOKEN_LATE].notna().all():
         found["woken_late_s"] = by_load[WOKEN_LATE].mean().to_numpy(float)
     if {"steady", "throughput_change"} <= set(rows):
@@ -292,7 +345,7 @@ def _of_closed(one: Sweep, sweep: Sweep) -> dict[str, Any]:
     if rows["block_bytes"].notna().all() and rows["block_bytes"].nunique() == 1:
         found["block_bytes"] = float(rows["block_bytes"].iloc[0])
         found["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
-    return found
+    return ClosedFacts(**found)
 
 
 def _link(rows: pd.DataFrame) -> float | None:
@@ -333,12 +386,16 @@ def between_runs(details: Mapping[str, Any], points: Points) -> float:
     It combines, in squares, that of the kind of device and that of the machine: from the wakeup delay where measured,
     else from whether it is virtual. Repeats correct the sum, which has the weight of four of them.
     """
-    facts = details.get("host_facts")
-    expected = SERVICE if points.load_type.is_counted else LOCAL
-    if points.woken_late_s is not None:
-        late = float(np.median(points.woken_late_s) / points.response_time_s.min())
+    facts, woken_late_s = details.get("host_facts"), points.closed.woken_late_s
+    expected = SERVICE if isinstance(points.load_type, CountedLoad) else LOCAL
+    if woken_late_s is not None:
+        late = float(np.median(woken_late_s) / points.response_time_s.min())
         expected = min(float(np.hypot(expected, LATE * np.sqrt(late))), MOST)
-    elif points.load_type.is_drive and isinstance(facts, Mapping) and facts.get("virtual") is True:
+    elif (
+        isinstance(points.load_type, ClosedLoad | ArrivalRate)
+        and isinstance(facts, Mapping)
+        and facts.get("virtual") is True
+    ):
         expected = VIRTUAL
     known = np.isfinite(points.spread)
     freedom = points.repeats[known] - 1
@@ -354,16 +411,3 @@ def residuals_pct(predicted: Array, observed: Array) -> Array:
 def mape(predicted: Array, observed: Array) -> float:
     """Mean absolute error in percent of the observed values."""
     return float(np.mean(np.abs(residuals_pct(predicted, observed))))
-
-
-def _of_buffer_sizes(sweep: Sweep) -> str:
-    """The message that no model fits a sweep over buffer sizes, with the caches that it shows."""
-    sizes = sweep.points["load"]
-    caches = recorded_caches(sweep.provenance.details)
-    ends = [(name, size) for name, size in caches.items() if sizes.min() <= size]
-    fit = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in ends) or "a cache"
-    return (
-        f"{sweep.name or 'the sweep'} varies the buffer size, from {format_bytes(sizes.min())} to "
-        f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
-        f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,2500 --out DIR"
-    )

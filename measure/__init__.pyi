@@ -6,6 +6,9 @@ from .errors import DataError as DataError
 from .errors import MeasureError as MeasureError
 from .findings import Finding as Finding
 from .loading import load as load
+from .loads import ArrivalRate as ArrivalRate
+from .loads import Clients as Clients
+from .loads import Depth as Depth
 from .sweep import Provenance as Provenance
 from .sweep import Sweep as Sweep
 from .sweep import histograms as histograms

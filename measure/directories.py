@@ -28,6 +28,7 @@ from measure.formats.by_format import (
     read_file,
     sweep_of,
 )
+from measure.loads import Bandwidth, BufferSize, ClosedLoad, Load
 from measure.store.directory import MANIFEST, SweepStore
 from measure.sweep import Sweep, join
 from measure.text_files import reading, shown_name
@@ -199,14 +200,14 @@ def _load_members(
         return [(label, sweep_of(kind, members, columns, units))]
     except DataError:
         pass  # each is read alone below, and its error is reported
-    alone: dict[tuple[str, str], list[tuple[InputFile, Sweep]]] = {}
+    alone: dict[Load, list[tuple[InputFile, Sweep]]] = {}
     for member in members:
         try:
             sweep = sweep_of(kind, [member], columns, units)
         except DataError as error:
             damaged.append(unreadable(str(error)))
         else:
-            alone.setdefault((sweep.load_kind, sweep.load_unit), []).append((member, sweep))
+            alone.setdefault(sweep.load_type.shared_by(()), []).append((member, sweep))
     parts: list[Part] = []
     for group in alone.values():
         try:
@@ -218,16 +219,16 @@ def _load_members(
 
 def _of_one_load(parts: Sequence[Part], left_out: list[str]) -> list[Part]:
     """The parts over one kind of load: preferably one that can be fitted, then the one with most points."""
-    groups: dict[tuple[str, str], list[Part]] = {}
+    groups: dict[Load, list[Part]] = {}
     for label, sweep in parts:
-        groups.setdefault((sweep.load_kind, sweep.load_unit), []).append((label, sweep))
+        groups.setdefault(sweep.load_type.shared_by(()), []).append((label, sweep))
     chosen, *others = sorted(
         groups.values(),
-        key=lambda g: (g[0][1].load_type.is_bandwidth or g[0][1].load_type.is_size, -sum(len(sweep) for _, sweep in g)),
+        key=lambda g: (isinstance(g[0][1].load_type, Bandwidth | BufferSize), -sum(len(sweep) for _, sweep in g)),
     )
     for label, sweep in (part for group in others for part in group):
         load = sweep.load_type
-        why = f"over {load.name}{'' if load.is_closed else f' in {sweep.load_unit}'}"
+        why = f"over {load.name}{'' if isinstance(load, ClosedLoad) else f' in {load.unit}'}"
         is_store = any((folder / MANIFEST).is_file() for raw in sweep.raw for folder in list(raw.parents)[:2])
         names = [raw.name for raw in sweep.raw] if sweep.raw and not is_store else [label or sweep.name]
         left_out += [f"{name} ({why})" for name in names]

@@ -30,7 +30,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from measure.findings import Finding
-from measure.loads import Load
+from measure.loads import ClosedLoad, Load
 from measure.units import format_rate
 
 LEVEL = 0.95
@@ -164,7 +164,7 @@ def _pooled(spread: list[tuple[float, int]]) -> float:
 
 def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """A finding for each curve and kind of outlier; the same rule as :func:`flag_outliers`."""
-    flags = flag_outliers(points, closed=load.is_closed)
+    flags = flag_outliers(points, closed=isinstance(load, ClosedLoad))
     if (flags == "").all():
         return
     for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):

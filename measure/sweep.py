@@ -3,7 +3,7 @@
 A row of the table is one measured point. Columns carry their SI unit in their name. These are always there:
 
 ``series``            what was held fixed, in words ("4 KiB random read"); one curve per series
-``load``              the independent variable: outstanding requests, injected delay, or arrival rate (see load_kind);
+``load``              the independent variable: outstanding requests, injected delay, or arrival rate (see load_type);
                       the bandwidth itself where a curve was published without what was varied, or the size of the
                       buffer in a sweep for caches (which no model fits)
 ``throughput_per_s``  completed requests a second (cache lines of 64 bytes for a memory)
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import LOADS, Load, LoadKind, load_of, unit_in_jobs
+from measure.loads import Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
@@ -129,8 +129,7 @@ class Sweep(Result):
     """
 
     points: pd.DataFrame
-    load_kind: LoadKind = "queue_depth"
-    load_unit: str = "requests"
+    load_type: Load = field(default_factory=Depth)
     provenance: Provenance = field(default_factory=Provenance)
     findings: tuple[Finding, ...] = ()
     raw: tuple[Path, ...] = ()
@@ -140,10 +139,9 @@ class Sweep(Result):
     def __post_init__(self) -> None:
         where = self.name or self.provenance.source
         object.__setattr__(self, "points", _tidy(self.points, where))
-        if self.load_kind not in LOADS:
-            raise DataError(
-                f"{where or 'the table'}: load_kind is {self.load_kind!r}; it must be one of {', '.join(LOADS)}"
-            )
+        if not isinstance(self.load_type, Load):
+            raise TypeError(f"load_type must be a kind of load, such as Depth(), not {self.load_type!r}")
+        object.__setattr__(self, "load_type", self.load_type.shared_by(self.points["jobs"].unique()))
         object.__setattr__(self, "findings", placed(self.findings, self.load_type))
         if not self.load_type.may_be_zero and (idle := self.points["load"].to_numpy() == 0).any():
             raise DataError(
@@ -151,11 +149,6 @@ class Sweep(Result):
                 f"(series {self.points['series'][idle].iloc[0]!r}) asks for nothing; remove it, or say which column is "
                 "the load (--columns load=COLUMN)"
             )
-
-    @cached_property
-    def load_type(self) -> Load:
-        """The kind of load, as an entry of ``LOADS``."""
-        return load_of(self.load_kind, unit_in_jobs(self.load_unit, self.points["jobs"].unique()))
 
     @cached_property
     def series(self) -> tuple[str, ...]:
@@ -231,7 +224,7 @@ class Sweep(Result):
         return pd.DataFrame({**same, **changed, **{name: [one[name] for one in limits] for name in limits[0]}})
 
     def to_frame(self) -> pd.DataFrame:
-        """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_unit``."""
+        """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_type.unit``."""
         return self.points.copy()
 
     def plot(self) -> Any:
@@ -243,11 +236,7 @@ class Sweep(Result):
             color="series",
             markers=True,
             hover_data=["load"],
-            labels={
-                "throughput_per_s": "throughput (1/s)",
-                "latency_s": "latency (s)",
-                "load": self.load_type.named(self.load_unit),
-            },
+            labels={"throughput_per_s": "throughput (1/s)", "latency_s": "latency (s)", "load": self.load_type.named},
             backend="plotly",
         )
 
@@ -257,7 +246,7 @@ class Sweep(Result):
         return (
             f"Sweep {self.name or self.provenance.source}: {counted(len(self), 'point')} of "
             f"{counted(len(self.series), 'curve')}{f' by {tool}' if tool else ''}: {shown}\n"
-            f"{self.load_type.name}: {load.min():g} to {load.max():g} {self.load_unit}"
+            f"{self.load_type.name}: {load.min():g} to {load.max():g} {self.load_type.unit}"
         )
 
     def __len__(self) -> int:
@@ -405,12 +394,13 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
     labelled = list(parts)
     if len(labelled) == 1:
         return labelled[0][1]
-    kinds = {s.load_kind for _, s in labelled}
+    kinds = {s.load_type.kind for _, s in labelled}
     if len(kinds) > 1:
         raise DataError(f"{name}: curves over {' and over '.join(sorted(kinds))} cannot be one sweep; load one of them")
-    load_units = {s.load_unit for _, s in labelled}
-    if len(load_units) > 1:
-        raise DataError(f"{name}: loads in {' and in '.join(sorted(load_units))} cannot be one sweep; load one of them")
+    loads = {s.load_type.shared_by(()) for _, s in labelled}  # numbers of jobs may differ
+    if len(loads) > 1:
+        units = {load.unit if len({other.unit for other in loads}) > 1 else repr(load) for load in loads}
+        raise DataError(f"{name}: loads in {' and in '.join(sorted(units))} cannot be one sweep; load one of them")
     tables, findings = [], []
     details: dict[str, Any] = {label or s.name: dict(s.provenance.details) for label, s in labelled}
     by_curve: dict[str, dict[str, Any]] = {}
@@ -440,8 +430,7 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
     with_rows = [t.dropna(axis="columns", how="all") for t in tables]
     return Sweep(
         pd.concat(with_rows, ignore_index=True),
-        first.load_kind,
-        first.load_unit,
+        first.load_type,
         provenance,
         tuple(findings),
         raw,

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from measure import Sweep
+from measure.loads import ArrivalRate
 
 
 def points_at(load: ArrayLike, rate_per_s: ArrayLike, latency_s: ArrayLike | None = None, **more: Any) -> pd.DataFrame:
@@ -21,4 +22,4 @@ def points_at(load: ArrayLike, rate_per_s: ArrayLike, latency_s: ArrayLike | Non
 def open_sweep(rate_per_s: ArrayLike, latency_s: ArrayLike, **more: Any) -> Sweep:
     """Requests that arrive at a rate, all of which are completed."""
     points = points_at(rate_per_s, rate_per_s, latency_s, **more)
-    return Sweep(points, load_kind="arrival_rate", load_unit="requests/s")
+    return Sweep(points, load_type=ArrivalRate())

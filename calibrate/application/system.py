@@ -17,6 +17,7 @@ from calibrate.application import product_form
 from calibrate.application.product_form import at_rates, simulated, with_two
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
+from measure.loads import ClosedLoad
 from qsim import Network, Station
 from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by
@@ -279,7 +280,9 @@ def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Arr
     fit = station.fit if isinstance(station, DeviceStation) else None
     if fit is None:
         return rates, peak, lambda _: station
-    if station.speeds is None or not fit.load_type.is_closed:  # memories and open sweeps, which no closed curve gives
+    if station.speeds is None or not isinstance(
+        fit.load_type, ClosedLoad
+    ):  # memories and open sweeps, which no closed curve gives
         made = [station, *(station_of(one, station.visit_count) for one in draws_of(fit, draws, seed))]
         peaks = np.array([product_form.peak(s) for s in made])
         return np.array([product_form.rates(s, top) for s in made]), peaks, made.__getitem__

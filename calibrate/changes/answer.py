@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from measure.loads import InjectedDelay, ThroughputLoad
 from measure.units import format_duration, format_percent, format_rate, interval_text, plain_number
 from qsim.text_table import table
 
@@ -40,11 +41,7 @@ def _at(changes: Sequence[LoadChange], change: Change) -> str:
     loads = list(dict.fromkeys(c.load for c in changes))
     if len(changes) == len(change.loads) and len(changes) > 1:
         return f"by up to {_size(most.ratio)} at every load"
-    if change.load_type.format is None:
-        where = change.load_type.at(*loads)
-    else:
-        where = ", ".join(map(change.load_type.text, loads))
-    return f"by {'up to ' if len(changes) > 1 else ''}{_size(most.ratio)} at {where}"
+    return f"by {'up to ' if len(changes) > 1 else ''}{_size(most.ratio)} at {change.load_type.where(loads)}"
 
 
 def _size(ratio: Ratio) -> str:
@@ -89,11 +86,10 @@ def load_table(change: Change) -> str:
     kind = change.load_type
     rows = [(kind.text(c.load), *_cells(c), ("slower", "", "faster")[c.speed + 1]) for c in change.loads]
     least = change.idle_latency.load
-    alone = kind.is_delay or kind.is_throughput or least == 1
+    alone = isinstance(kind, InjectedDelay | ThroughputLoad) or least == 1
     rows.append(("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency), ""))
     rows.append(("peak", *_cells(change.peak), ""))
-    heading = kind.plural if kind.is_counted else kind.noun
-    return table((heading.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1)
+    return table((kind.heading.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1)
 
 
 def _cells(change: LoadChange) -> tuple[str, str, str]:

@@ -26,7 +26,7 @@ from calibrate.points import LOCAL, Points, points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import Load
+from measure.loads import InjectedDelay, Load, ThroughputLoad
 from measure.sweep import Sweep
 from qsim.result import Result, shown_by
 
@@ -189,7 +189,7 @@ def change(
     'undecided'
     """
     before, after = points_of(old, series), points_of(new, series)
-    if before.load_kind != after.load_kind:
+    if before.load_type.kind != after.load_type.kind:
         raise DataError(f"{before.series} and {after.series} vary different loads; compare sweeps of one kind")
     findings = (*_warnings(old, before.series), *_warnings(new, after.series))
     loads, earlier, later = _common(before, after, old.select(before.series), new.select(after.series))
@@ -216,8 +216,8 @@ def changed(
     means = {q: [_mean(sweep["throughput"], sweep[q]) for sweep in (old, new)] for q in COLUMNS}
     logs = {q: np.log(later / earlier) for q, (earlier, later) in means.items()}
     noises = {q: noise_of(np.log(old[q]), np.log(new[q]), logs[q], wary=wary, between=between) for q in COLUMNS}
-    judged: list[Quantity] = ["response time"] if kind.is_throughput else ["throughput"]
-    if kind.is_delay:
+    judged: list[Quantity] = ["response time"] if isinstance(kind, ThroughputLoad) else ["throughput"]
+    if isinstance(kind, InjectedDelay):
         judged.append("response time")
     tail = (1 - level) / 4  # half of it for the mean, on both sides
     tail_each = tail / (len(loads) * len(judged))
@@ -231,9 +231,9 @@ def changed(
     changes = tuple(one(q, i, i) for q in judged for i in range(len(loads)))
     first = noises[judged[0]]
     mean = float(np.average(logs[judged[0]], weights=first.weights()))
-    overall = Ratio.of(-mean if kind.is_throughput else mean, first.of_mean(tail))
+    overall = Ratio.of(-mean if isinstance(kind, ThroughputLoad) else mean, first.of_mean(tail))
     peaks = [int(rates.argmax()) for rates in means["throughput"]]
-    idle = len(loads) - 1 if kind.is_delay else 0
+    idle = len(loads) - 1 if isinstance(kind, InjectedDelay) else 0
     return Change(
         series,
         _verdict([*(c.speed for c in changes), overall.moved], changes, margin),

@@ -11,6 +11,7 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.evidence import key_figures
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
+from measure.loads import ClosedLoad, MemoryLoad
 from measure.sweep import Provenance
 from measure.units import counted, format_bandwidth, format_duration
 from qsim.text_table import LABEL
@@ -24,8 +25,8 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
     ``moves`` is the relative standard deviation of a figure between its suites, which the intervals include.
     """
     curves = [curve for s in sections for curve in s.curves]
-    drive = next((c for c in curves if c.comparison.points.load_type.is_closed), None)
-    memory = next((c for c in curves if c.comparison.points.load_type.is_memory), None)
+    drive = next((c for c in curves if isinstance(c.comparison.points.load_type, ClosedLoad)), None)
+    memory = next((c for c in curves if isinstance(c.comparison.points.load_type, MemoryLoad)), None)
     drive_fit = drive and replace(drive.comparison.fit, between_runs=max(drive.comparison.fit.between_runs, moves))
     figures = [*(_figures(drive_fit) if drive_fit else ()), *(_figures(memory.comparison.fit) if memory else ())]
     figures += _largest(sections) if len(figures) < FIGURES else []
@@ -47,7 +48,7 @@ def _view(curve: ComparedCurve | None) -> View | None:
 
 def _figures(fit: Fit) -> list[KeyFigure]:
     """Those of a drive, and of a memory its peak and its idle latency, with the workload that they are of."""
-    found = key_figures(fit)[-2:] if fit.load_type.is_memory else key_figures(fit)
+    found = key_figures(fit)[-2:] if isinstance(fit.load_type, MemoryLoad) else key_figures(fit)
     return [replace(figure, what=f"{figure.what}, {fit.series}") for figure in found]
 
 
@@ -74,7 +75,7 @@ def _device(sections: Sequence[Section]) -> str:
 
 def _predicted(done: Sequence[Comparison]) -> tuple[str, ...]:
     """The errors of the course's predictions of its own points."""
-    held = [c for c in done if c.points.load_type.is_closed and c.held_out.any()]
+    held = [c for c in done if isinstance(c.points.load_type, ClosedLoad) and c.held_out.any()]
     held = held or [c for c in done if not c.is_open and c.held_out.any()]
     if not held:
         return ("No curve over a load is predicted, so none checks a model.",)

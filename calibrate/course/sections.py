@@ -21,6 +21,7 @@ from calibrate.surface import compare_surface, surface_points
 from calibrate.tails.percentiles import fitted_tails
 from measure.errors import DataError
 from measure.fio.plan import writes_at_random
+from measure.loads import BufferSize, ClosedLoad
 from measure.suites.runs import SuiteResults
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes
@@ -48,7 +49,7 @@ def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
         "curves": len(sweep.series),
         "workloads": len(points[["series", "load"]].drop_duplicates()),
         "runs": len(points),
-        "load": sweep.load_kind.replace("_", " "),
+        "load": sweep.load_type.kind.replace("_", " "),
         "a point": f"{times[name]:g} s" if name in times else "",
     }
 
@@ -91,7 +92,7 @@ def _sentences(plan: CoursePlan, results: SuiteResults) -> list[str]:
 
 def _machine(results: SuiteResults) -> str:
     every = [s.provenance for s in results.sweeps.values()]
-    drives = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if s.load_type.is_closed)
+    drives = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if isinstance(s.load_type, ClosedLoad))
     known = {"CPU": every[0].cpu, "kernel": every[0].kernel, "drive": "; ".join(d for d in drives if d)}
     facts = ", ".join(f"{name} {value}" for name, value in known.items() if value)
     tools = dict.fromkeys(f"{p.tool} {p.tool_version}".strip() for p in every)
@@ -107,7 +108,9 @@ LEAST_OF_A_SURFACE = 15
 def predicted_parts(shown: MeasuredData) -> list[Section]:
     """The predictions from the measurements."""
     sweep = shown.sweep
-    has_curves = not sweep.load_type.is_size and bool(sweep.points.groupby("series")["load"].nunique().max() > 1)
+    has_curves = not isinstance(sweep.load_type, BufferSize) and bool(
+        sweep.points.groupby("series")["load"].nunique().max() > 1
+    )
     parts = [curve_part(shown)] if has_curves else []
     if any(part.is_compared and not part.curves for part in parts):  # all of them contradict themselves
         return parts

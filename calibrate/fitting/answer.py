@@ -11,6 +11,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calibrate.inference.parameters import how_sure, quantity
+from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
 from measure.units import Figure, format_bandwidth, format_duration, with_interval
 from qsim.text_table import labelled, table, without_empty
 
@@ -32,7 +33,7 @@ def knee_figure(fit: Fit, to: str = " to ", knee: Knee | None = None) -> str:
     k = fit.knee if knee is None else knee
     if k.load is None:
         return ""
-    if fit.load_type.is_delay:
+    if isinstance(fit.load_type, InjectedDelay):
         ends = k.throughput_low_per_s, k.throughput_high_per_s
         return with_interval(fit.load_type.throughput_figure, k.throughput_per_s, *ends, to=to)
     return with_interval(fit.load_type.figure, k.load, k.low, k.high, to=to)
@@ -43,7 +44,7 @@ def knee_word(fit: Fit, knee: Knee | None = None) -> str:
     k = fit.knee if knee is None else knee
     if k.load is None:
         return "doubtful" if fit.contradicted else ""
-    if not fit.load_type.is_delay:
+    if not isinstance(fit.load_type, InjectedDelay):
         return fit.sureness(k.identified, k.low, k.high)
     measured = any(fit.curve_parameters[name].identified for name in ("L0", "a", "B"))
     return fit.sureness(k.identified and measured, k.throughput_low_per_s, k.throughput_high_per_s)
@@ -51,7 +52,7 @@ def knee_word(fit: Fit, knee: Knee | None = None) -> str:
 
 def at_load(load: Load, figure: str) -> str:
     """An estimated load in words: ``depth 2.2``, ``12 clients``; a rate or a delay unchanged."""
-    return load.place(figure) if load.is_closed else figure
+    return load.place(figure) if isinstance(load, ClosedLoad) else figure
 
 
 def knee_line(fit: Fit) -> str:
@@ -75,8 +76,8 @@ def ninety_line(fit: Fit) -> str:
 def _place(fit: Fit, k: Knee) -> str:
     """A knee and what is had there; for large blocks with the bandwidth."""
     load, time = fit.load_type, format_duration(k.response_time_s, 2)
-    there = f"a response time of {time}" if load.is_open else f"{time} an access"
-    if load.is_closed:
+    there = f"a response time of {time}" if isinstance(load, ArrivalRate) else f"{time} an access"
+    if isinstance(load, ClosedLoad):
         rates = (load.throughput_figure(k.throughput_per_s, 2), load.moved_text(fit.block_bytes, k.throughput_per_s))
         there = f"{', '.join(filter(None, rates))} at {time}"
     return f"{at_load(load, knee_figure(fit, knee=k))}, {knee_word(fit, k)}: {there}"
@@ -84,7 +85,7 @@ def _place(fit: Fit, k: Knee) -> str:
 
 def knee_lines(fit: Fit) -> list[str]:
     """For a closed load, where queueing starts and the load at 90 % of the peak; for others the knee."""
-    if not fit.load_type.is_closed or fit.knee.load is None or never_approached(fit):
+    if not isinstance(fit.load_type, ClosedLoad) or fit.knee.load is None or never_approached(fit):
         return [labelled("KNEE", knee_line(fit))]
     return [f"{QUEUEING} {knee_line(fit)}", f"{NINETY} {ninety_line(fit)}"]
 
@@ -93,7 +94,7 @@ def knee_sentence(fit: Fit) -> str:
     """``Queueing starts at depth 2.2 (2.0 to 2.9), sure: 76 k/s at 29 µs; 90 % of the peak at ...``."""
     if fit.knee.load is None:
         return f"No knee was found: {fit.knee.note}"
-    if not fit.load_type.is_closed:
+    if not isinstance(fit.load_type, ClosedLoad):
         return f"The knee: {knee_line(fit)}"
     ninety = f"; 90 % of the peak at {ninety_line(fit)}" if fit.ninety.load is not None else ""
     return f"{QUEUEING.capitalize()} at {knee_line(fit)}{ninety}"
@@ -123,7 +124,7 @@ def _peak_word(fit: Fit, found: Estimate) -> str:
     """The sureness of the peak; where that of a memory, or one that is given, is beyond every point, their reach."""
     word, reached = fit.sureness(found.identified, found.low, found.high), max(fit.used_throughput_per_s, default=0.0)
     beyond = bool(fit.used) and found.low is not None and found.low > reached
-    if word == "doubtful" or not beyond or not (fit.load_type.is_delay or fit.known_peak_per_s):
+    if word == "doubtful" or not beyond or not (isinstance(fit.load_type, InjectedDelay) or fit.known_peak_per_s):
         return word
     return f"assumed: these points reach {fit.load_type.throughput_figure(reached)}"
 
@@ -131,7 +132,7 @@ def _peak_word(fit: Fit, found: Estimate) -> str:
 def never_approached(fit: Fit) -> bool:
     """Whether a watched load stayed so low that it gives only a lower bound of the peak."""
     found = fit.curve_parameters.get("Xmax")
-    if not fit.load_type.is_watched or found is None:
+    if not isinstance(fit.load_type, Outstanding) or found is None:
         return False
     return len(fit.used) < 2 or how_sure(found.identified, found.low, found.high) != "sure"
 
@@ -162,7 +163,7 @@ def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
     For closed loads the first line is where queueing starts, and another line is N90.
     """
     first = _from_to([(name, f, f.knee) for name, f in fits])
-    if not fits[0][1].load_type.is_closed:
+    if not isinstance(fits[0][1].load_type, ClosedLoad):
         return [labelled("KNEE", first)]
     return [f"{QUEUEING} {first}", f"{NINETY} {_from_to([(name, f, f.ninety) for name, f in fits])}"]
 
@@ -170,9 +171,11 @@ def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
 def _from_to(knees: Sequence[tuple[str, Fit, Knee]]) -> str:
     """The lowest and the highest of some knees (name, fit, knee)."""
     load, count = common_load([f.load_type for _, f, _ in knees]), len(knees)
-    show = load.throughput_figure if load.is_delay else load.figure
+    show = load.throughput_figure if isinstance(load, InjectedDelay) else load.figure
     reached = [
-        (k.throughput_per_s if load.is_delay else k.load, name, f, k) for name, f, k in knees if k.load is not None
+        (k.throughput_per_s if isinstance(load, InjectedDelay) else k.load, name, f, k)
+        for name, f, k in knees
+        if k.load is not None
     ]
     found = sorted(reached, key=lambda one: one[:2])
     if not found:
@@ -213,22 +216,22 @@ def fits_table(fits: Sequence[Fit]) -> str:
 
 def common_load(loads: Sequence[Load]) -> Load:
     """A common Load for several curves: all outstanding requests where one of them has several jobs."""
-    return max(loads, key=lambda load: load.jobs)
+    return next((load for load in loads if isinstance(load, Depth) and load.jobs != 1), loads[0])
 
 
 def knee_heading(load: Load) -> str:
     """The heading of a column of knees."""
-    return f"QUEUEING STARTS, {load.plural if load.is_counted else load.noun}" if load.is_closed else "KNEE"
+    return f"QUEUEING STARTS, {load.heading}" if isinstance(load, ClosedLoad) else "KNEE"
 
 
 def second_heading(load: Load) -> str:
     """The heading of the column after the peak: 90 % of it over depths, else values at the knee."""
-    return "90 % OF PEAK AT" if load.is_closed else "AT THE KNEE"
+    return "90 % OF PEAK AT" if isinstance(load, ClosedLoad) else "AT THE KNEE"
 
 
 def second_cell(fit: Fit) -> str:
     """The cell below ``second_heading``."""
-    if fit.load_type.is_closed:
+    if isinstance(fit.load_type, ClosedLoad):
         return _cell(fit, fit.ninety)
     return "" if fit.knee.load is None else format_duration(fit.knee.response_time_s, 2)
 

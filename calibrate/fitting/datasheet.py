@@ -13,6 +13,7 @@ from calibrate.models.calibration import estimates
 from calibrate.models.closed import PNorm
 from calibrate.models.curves import TOLERANCE
 from calibrate.points import Points
+from measure.loads import Depth
 from qsim.errors import InvalidParameterError
 
 BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
@@ -42,7 +43,7 @@ def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVE
         )
     model, one = PNorm(), np.ones(1)
     rate, time, off = one / idle_latency, one * idle_latency, one * TOLERANCE
-    sheet = Points("data sheet", "queue_depth", "requests", one, rate, time, one, off, off, source="data sheet")
+    sheet = Points("data sheet", Depth(), one, rate, time, one, off, off, source="data sheet")
     made = Fit.of(model, sheet, model.weights(sheet, peak_iops), level, [BEFORE])
     from_sheet = f"from the data sheet, assumed right to {100 * TOLERANCE:g} %"
     parameters = {

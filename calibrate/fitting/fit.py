@@ -19,6 +19,7 @@ from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, MemoryLoad, ThroughputLoad
 from measure.sweep import Sweep, histograms
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
 from qsim.errors import InvalidParameterError
@@ -62,7 +63,7 @@ class Fit(Calibration, Result):
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:
         """The reported parameters with intervals; for queue depths also c, S and Z."""
-        if self.given is not None or self.points is None or not self.load_type.is_closed:
+        if self.given is not None or self.points is None or not isinstance(self.load_type, ClosedLoad):
             return self.curve_parameters
         from calibrate.models.stations import servers_and_think
 
@@ -101,7 +102,7 @@ class Fit(Calibration, Result):
     @cached_property
     def missed(self) -> Array:
         """The relative error of the model at each point that it was calibrated on."""
-        response = self.load_type.is_throughput
+        response = isinstance(self.load_type, ThroughputLoad)
         measured = self.used_response_s if response else self.used_throughput_per_s
         curve = self.curve_model.curve(self.table.values, np.array(self.used))[1 if response else 0]
         middle = np.exp(self.table.weight @ np.log(curve))  # a prediction would add the misfit
@@ -173,9 +174,10 @@ class Fit(Calibration, Result):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, with the table of weights, so that ``from_dict`` predicts the same bands."""
-        left_out = ("table", "points", "given", "collapse", "refuted")
+        left_out = ("load_type", "table", "points", "given", "collapse", "refuted")
         return {
             "schema": SCHEMA,
+            **self.load_type.to_dict(),
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out},
             "parameters": {k: asdict(v) for k, v in self.parameters.items()},
             "knee": self.knee.to_dict(),
@@ -252,7 +254,7 @@ def fit(
 
 def _law_at_depth_one(sweep: Sweep, points: Points) -> dict[str, Any] | None:
     """The distribution of latencies at depth 1, from histograms, as plain data; None without histograms."""
-    if not points.load_type.is_closed or 1 not in points.load or not sweep.latencies:
+    if not isinstance(points.load_type, ClosedLoad) or 1 not in points.load or not sweep.latencies:
         return None
     alone = [h for (name, n, _), h in histograms(sweep).items() if name == points.series and n == 1]
     if not alone or all(len(h.counts) == 1 for h in alone):
@@ -288,19 +290,19 @@ def _check_count(points: Points, model: str) -> None:
 
 def _known_peak(points: Points, peak_per_s: float | None) -> float | None:
     """The peak known from another source; ValueError or DataError where it cannot be that of these points."""
-    memory = points.load_type.is_memory
+    memory = isinstance(points.load_type, MemoryLoad)
     if peak_per_s is None:
         return points.known_peak_per_s
     if not (np.isfinite(peak_per_s) and peak_per_s > 0):
         raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
-    if points.load_type.is_open:
+    if isinstance(points.load_type, ArrivalRate):
         raise ValueError(f"a known peak is for queue depths and memories, and {points.series} varies the arrival rate")
     each, written = (CACHE_LINE_BYTES, format_bandwidth) if memory else (1, format_rate)
     best = int(np.argmax(points.throughput_per_s))
     highest = each * float(points.throughput_per_s[best])
     if highest >= peak_per_s * (1 + TOLERANCE):
         load = points.load_type
-        where = "" if load.is_throughput else f" at {load.at(points.load[best])}"
+        where = "" if isinstance(load, ThroughputLoad) else f" at {load.at(points.load[best])}"
         raise DataError(
             f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
             f"{' and the traffic' if memory else ', block size and direction'}"
@@ -310,12 +312,12 @@ def _known_peak(points: Points, peak_per_s: float | None) -> float | None:
 
 def _assumed(points: Points, peak: float | None) -> Iterator[str]:
     """Notes on what is assumed with a single point, or a given peak."""
-    if peak is not None and points.load_type.is_memory:
+    if peak is not None and isinstance(points.load_type, MemoryLoad):
         whose = "is the tool's own" if peak == points.known_peak_per_s else "is given"
         yield f"the peak of {format_bandwidth(peak * CACHE_LINE_BYTES)} {whose}"
     elif peak is not None:
         yield f"the peak of {format_rate(peak)} is given, taken as right to {100 * TOLERANCE:g} %"
-    if len(points) == 1 and points.load_type.is_closed:
+    if len(points) == 1 and isinstance(points.load_type, ClosedLoad):
         rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
         deep = "a second, deep point" if points.load[0] <= 4 else points.load_type.at(1)
         only = points.load_type.at(points.load[0])
@@ -329,7 +331,7 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     (Gunther, Guerrilla Capacity Planning, 2007). Empty where the load is not a number of clients, or there are fewer
     than three points.
     """
-    if not points.load_type.is_counted or len(points) < 3:
+    if not isinstance(points.load_type, CountedLoad) or len(points) < 3:
         return {}
     figures = fit_points(points, model_named("Universal Scalability Law"), level=level).parameters
     return {name: figures[name] for name in ("contention", "coherency")}
@@ -381,7 +383,7 @@ def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:
 
 def not_served(fit: Fit) -> tuple[Finding, ...]:
     """Findings where fewer requests completed than arrived: such a queue has no steady state."""
-    if not fit.load_type.is_open:
+    if not isinstance(fit.load_type, ArrivalRate):
         return ()
     rates, served = np.array(fit.used), np.array(fit.used_throughput_per_s)
     behind = served < (1 - UNSERVED) * rates
@@ -407,7 +409,7 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
     """Findings where the curve is far from its calibration points: the model does not fit this device."""
     if not fit.is_far_off:
         return ()
-    missed, response = fit.missed, fit.load_type.is_throughput
+    missed, response = fit.missed, isinstance(fit.load_type, ThroughputLoad)
     worst = int(missed.argmax())
     return (
         Finding(

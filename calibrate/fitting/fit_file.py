@@ -15,7 +15,7 @@ from calibrate.inference.parameters import Estimate
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import TABLE, USED, Calibration
 from measure.errors import DataError
-from measure.loads import LOADS
+from measure.loads import ClosedLoad, load_from_dict
 from measure.sweep import Sweep
 from measure.text_files import shown_name
 from qsim.distributions import law_from_dict
@@ -64,7 +64,8 @@ def read_fit(kind: type[C], values: Mapping[str, Any]) -> C:
     """The fit of class ``kind`` from ``Fit.to_dict``. Raises DataError for a missing or damaged field."""
     try:
         needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-        _check_fields(values, [*needed, "parameters"])
+        needed.remove("load_type")
+        _check_fields(values, [*needed, "load_kind", "load_unit", "parameters"])
         table = values["table"]
         columns: Any = [np.asarray(table[name], dtype=float) for name in TABLE]
         read = {
@@ -72,6 +73,7 @@ def read_fit(kind: type[C], values: Mapping[str, Any]) -> C:
             for name in kind.__dataclass_fields__
             if name in values and name not in ("collapse", "refuted")
         }
+        read["load_type"] = load_from_dict(values)
         read |= {name: tuple(map(float, values[name])) for name in USED}
         read["notes"] = tuple(values.get("notes", ()))
         read["given"] = {name: Estimate(**estimate) for name, estimate in values["parameters"].items()}
@@ -110,14 +112,12 @@ def _check_fields(values: Mapping[str, Any], needed: list[str]) -> None:
 
 
 def _check_numbers(fit: Calibration) -> None:
-    """Raise ValueError for an unknown kind of load, columns of wrong shapes, or impossible values."""
-    if fit.load_kind not in LOADS:
-        raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
+    """Raise ValueError for columns of wrong shapes, or impossible values."""
     values, misfit, weight, directions = columns = [getattr(fit.table, name) for name in TABLE]
     if values.ndim != 2 or directions.shape[:2] != values.shape or not misfit.shape == weight.shape == values.shape[:1]:
         raise ValueError(f"a table with columns of shapes {', '.join(str(c.shape) for c in columns)}")
     scale = fit.table.scale
-    if scale is None and fit.load_type.is_closed:
+    if scale is None and isinstance(fit.load_type, ClosedLoad):
         raise ValueError("a table without its scale, as earlier versions wrote")
     if scale is not None and not (type(scale) is int and 0 <= scale < values.shape[1] and directions.shape[2] == 1):
         raise ValueError(f"invalid scale {scale!r}: expected a column of a table with one direction")

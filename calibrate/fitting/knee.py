@@ -28,6 +28,7 @@ from calibrate.models.calibration import Calibration
 from calibrate.models.closed import TIE, ClosedModel
 from calibrate.models.curves import CurveModel
 from calibrate.points import Z90
+from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, ThroughputLoad
 from measure.units import CACHE_LINE_BYTES
 
 PAST = 2.0
@@ -184,7 +185,7 @@ def _around(fit: Calibration, crossing: float) -> tuple[float, float]:
 
 def _tangent(fit: Calibration) -> Knee:
     """The knee by the model's own definition."""
-    model, delay = fit.curve_model, fit.load_type.is_delay
+    model, delay = fit.curve_model, isinstance(fit.load_type, InjectedDelay)
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     throughput, x_low, x_high = (float(v) for v in fit.table.quantiles(lambda v: model.knee(v).throughput, shares))
     response = float(fit.table.quantiles(lambda v: model.knee(v).response, (0.5,))[0])
@@ -263,9 +264,11 @@ def paths(fit: Calibration, knee: float | None) -> CurvePaths:
     loads = _followed(fit, peak, knee)
     throughput, response = model.curve(values, loads)
     reached = throughput.max(axis=1) if peak is None else peak
-    if fit.load_type.is_bandwidth and peak is not None:
+    if isinstance(fit.load_type, Bandwidth) and peak is not None:
         reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
-    return CurvePaths(loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_type.is_closed)
+    return CurvePaths(
+        loads, throughput, np.broadcast_to(response, throughput.shape), reached, isinstance(fit.load_type, ClosedLoad)
+    )
 
 
 def _peak(model: CurveModel, values: Array) -> Array | None:
@@ -277,10 +280,10 @@ def _peak(model: CurveModel, values: Array) -> Array | None:
 def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array:
     """Loads from light to heavy: depths and rates rise, delays fall."""
     used = max(fit.used) if fit.used else 1.0
-    if fit.load_type.is_throughput:  # the load is the throughput
+    if isinstance(fit.load_type, ThroughputLoad):  # the load is the throughput
         top = float(np.median(peak)) if peak is not None else 2 * used
         return np.linspace(0.002, 0.999, STEPS) * top
-    if fit.load_type.is_delay:
+    if isinstance(fit.load_type, InjectedDelay):
         return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
     most = (knee or 1.0) * REACH
     most = most if fit.curve_model.is_formula else min(most, 4096.0)
@@ -327,7 +330,7 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     load = float(np.percentile(loads, 50, method="nearest"))
     low, high = ends_of(loads, fit.level)
     note = ""
-    if fit.load_type.is_delay:  # the knee is a throughput: a delay of 0 is not a knee
+    if isinstance(fit.load_type, InjectedDelay):  # the knee is a throughput: a delay of 0 is not a knee
         note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
     elif not np.isfinite(load):
         note = f"beyond {fit.load_type.estimated_text(path.load[-1])}"
@@ -336,7 +339,7 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
     if path.is_closed:
         response = load / throughput  # by N = X R, which medians of X and R over devices do not obey
-    if not fit.load_type.is_delay:
+    if not isinstance(fit.load_type, InjectedDelay):
         note = note or beyond(fit, load)
     if low is not None and high is not None:
         low, high = widened(low, load, high, fit.between_runs, fit.level)

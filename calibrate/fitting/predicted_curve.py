@@ -14,7 +14,7 @@ from calibrate.inference.weights import quantiles
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
-from measure.loads import LOADS, LoadKind
+from measure.loads import Bandwidth, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, with_interval
 from qsim.result import Result, shown_by
 from qsim.text_table import table, without_empty
@@ -53,8 +53,7 @@ class Prediction(Result):
     response_time_low_s: Array
     response_time_high_s: Array
     level: float
-    load_kind: LoadKind
-    load_name: str
+    load_type: Load
     notes: tuple[str, ...] = ()
     block_bytes: float | None = None
 
@@ -92,12 +91,12 @@ class Prediction(Result):
         return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
 
     def __str__(self) -> str:
-        load, show = LOADS[self.load_kind], LOADS[self.load_kind].throughput_figure
+        load, show = self.load_type, self.load_type.throughput_figure
         rows = [
             (
-                LOADS[self.load_kind].text(n),
-                "" if load.is_throughput else with_interval(show, *self.throughput_band(i)),
-                LOADS[self.load_kind].moved_text(self.block_bytes, self.throughput_per_s[i]),
+                load.text(n),
+                "" if isinstance(load, ThroughputLoad) else with_interval(show, *self.throughput_band(i)),
+                load.moved_text(self.block_bytes, self.throughput_per_s[i]),
                 with_interval(format_duration, *self.response_band(i)),
             )
             for i, n in enumerate(self.load)
@@ -119,7 +118,7 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
     [1.0, 8.0, 64.0]
     """
     loads = np.atleast_1d(np.asarray(at, dtype=float))
-    allows_zero = fit.load_type.is_delay
+    allows_zero = isinstance(fit.load_type, InjectedDelay)
     bad = ~np.isfinite(loads) | ((loads < 0) if allows_zero else (loads <= 0))
     if loads.size == 0 or bad.any():
         what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
@@ -127,22 +126,22 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
     _check_reach(fit, loads)
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    if fit.load_type.is_throughput:  # throughput equals arrivals, up to the peak
+    if isinstance(fit.load_type, ThroughputLoad):  # throughput equals arrivals, up to the peak
         known = fit.table.moments(lambda values: fit.curve_model.curve(values, loads)[0])
         x, x_low, x_high = np.exp(quantiles(*known, fit.table.weight, shares))
     else:
         x, x_low, x_high = _throughputs(fit, loads, shares)
-    if fit.load_type.is_closed:
+    if isinstance(fit.load_type, ClosedLoad):
         r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
     else:
         r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
     columns = (loads, x, x_low, x_high, r, r_low, r_high)
-    return Prediction(*columns, fit.level, fit.load_kind, fit.load_name, _not_covered(fit, loads), fit.block_bytes)
+    return Prediction(*columns, fit.level, fit.load_type, _not_covered(fit, loads), fit.block_bytes)
 
 
 def _check_reach(fit: Calibration, loads: Array) -> None:
     """Raise DataError for a bandwidth above the highest measured: the peak is unknown, and errors are 70 % and more."""
-    if not fit.load_type.is_bandwidth or not fit.used:
+    if not isinstance(fit.load_type, Bandwidth) or not fit.used:
         return
     highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
     if loads.max() > highest * BEYOND:
@@ -170,7 +169,7 @@ def _throughputs(fit: Calibration, loads: Array, shares: tuple[float, ...]) -> A
 
 def collapses_beyond(fit: Calibration) -> float | None:
     """The load beyond which the throughput of a service may collapse; None for a device without that hazard."""
-    if not (fit.load_type.is_counted and fit.used) or _declines(fit):
+    if not (isinstance(fit.load_type, CountedLoad) and fit.used) or _declines(fit):
         return None
     return max(*fit.used, knee_of(fit).load or 0.0)
 
@@ -183,9 +182,9 @@ def _declines(fit: Calibration) -> bool:
 def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
     """Notes on unmeasured depths where throughput may decline."""
     load = fit.load_type
-    is_service = load.is_counted and bool(fit.used)
+    is_service = isinstance(load, CountedLoad) and bool(fit.used)
     covered = max(fit.used) if is_service else max((*fit.used, DECLINE_FROM - 1))
-    if not load.is_closed or _declines(fit) or loads.max() <= covered:
+    if not isinstance(load, ClosedLoad) or _declines(fit) or loads.max() <= covered:
         return ()
     if is_service:
         return (

@@ -25,8 +25,9 @@ from calibrate.models.calibration import Calibration
 from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open import OpenModel
 from calibrate.models.stations import ServersAndDelay, servers_and_think
-from calibrate.points import SHORTEST, LoneRequests, Points
+from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points
 from measure.errors import DataError
+from measure.loads import Bandwidth, ClosedLoad, CountedLoad
 from measure.units import format_duration, format_rate
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, Gamma, Network, Station
 from qsim.distributions import law_from_dict
@@ -89,7 +90,7 @@ def station_of(
     covered = reach(fit)
     most = max(MOST if extrapolate else covered, 1)
     top = covered if at is None else max(at, covered)
-    throughput = _in_flight(fit, covered) if not fit.load_type.is_closed else _throughput(fit, top, at)
+    throughput = _in_flight(fit, covered) if not isinstance(fit.load_type, ClosedLoad) else _throughput(fit, top, at)
     service, law = law_of(fit, 1 / throughput[0])
     speeds = tuple((throughput / throughput[0]).tolist())
     return DeviceStation(service, visits=visits, speeds=speeds, discipline="PS", name=name, most=most, fit=fit, law=law)
@@ -99,7 +100,7 @@ def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Network:
     """``fit.queue``: a closed loop of n requests on the station."""
     if isinstance(n, bool) or n != int(n) or n < 1:
         raise InvalidParameterError("n", f"must be a whole number of requests, 1 or more, not {n!r}", value=n)
-    if not fit.load_type.is_closed:
+    if not isinstance(fit.load_type, ClosedLoad):
         raise DataError(
             f"{fit.series or 'the fit'} varies the {fit.load_type.name}, so no loop of requests was measured; "
             "take fit.station() into a network of your own, or fit a sweep over depths or clients"
@@ -116,7 +117,7 @@ def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Network:
 
 def reach(fit: Calibration) -> int:
     """The largest number of requests that a station of ``fit`` covers."""
-    if not fit.load_type.is_closed:
+    if not isinstance(fit.load_type, ClosedLoad):
         delays = predict(fit, _delays(fit))
         return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()))
     deepest = max(fit.used) if fit.used else knee_of(fit).load
@@ -160,7 +161,7 @@ def _in_flight(fit: Calibration, top: int) -> Array:
 def _delays(fit: Calibration) -> Array:
     """Delays of a memory from the lightest load to the heaviest."""
     low, high = (min(fit.used), max(fit.used)) if fit.used else (0.0, 1e4)
-    return np.linspace(low, high, 64) if fit.load_type.is_bandwidth else grid(low, high, 64)
+    return np.linspace(low, high, 64) if isinstance(fit.load_type, Bandwidth) else grid(low, high, 64)
 
 
 def law_of(fit: Calibration, mean: float) -> tuple[Distribution, str]:
@@ -211,11 +212,11 @@ def structure_queue(fit: Calibration, n: int) -> Network:
     own = float(table.weight @ table.values[:, 3]) > 0.5
     scv = float(table.weight @ table.values[:, 4])
     law: Distribution = Gamma(service, scv) if scv > LEAST_SCV else Deterministic(service)
-    if points.alone is None:
+    if points.closed.alone is None:
         law = Exponential(service)
     way, unknown = dict[str, Station](), ""
-    if not fit.load_type.is_counted:
-        way, unknown = _way(points, servers / service, fit.series or "the fit")
+    if not isinstance(fit.load_type, CountedLoad):
+        way, unknown = _way(points.closed, servers / service, fit.series or "the fit")
     rest = delay - sum(station.demand for station in way.values())
     device = DeviceStation(
         law,
@@ -227,18 +228,18 @@ def structure_queue(fit: Calibration, n: int) -> Network:
     return Network({**({"delay": Delay(rest)} if rest > SHORT * service else {}), **way, "device": device}, n)
 
 
-def _way(points: Points, peak: float, name: str) -> tuple[dict[str, Station], str]:
+def _way(known: ClosedFacts, peak: float, name: str) -> tuple[dict[str, Station], str]:
     """Host and link where they were measured, and how to measure the others; ``peak`` is the device's.
 
     Raises DataError where one of them is the bottleneck, so that the curve is not the device's.
     """
     found, unknown = dict[str, Station](), list[str]()
-    if points.host_cpu_s is not None and points.jobs is not None and np.ptp(points.jobs) == 0:
-        found["host"] = Station(Exponential(float(np.median(points.host_cpu_s))), servers=round(float(points.jobs[0])))
+    if known.host_cpu_s is not None and known.jobs is not None and np.ptp(known.jobs) == 0:
+        found["host"] = Station(Exponential(float(np.median(known.host_cpu_s))), servers=round(float(known.jobs[0])))
     else:
         unknown.append("the host by fio's processor time (qsim measure fio)")
-    if points.link_bytes_per_s is not None and points.block_bytes is not None:
-        transfer = Deterministic(points.block_bytes / points.link_bytes_per_s)
+    if known.link_bytes_per_s is not None and known.block_bytes is not None:
+        transfer = Deterministic(known.block_bytes / known.link_bytes_per_s)
         found["link"] = Station(transfer, discipline="PS")
     else:
         unknown.append("the link by two large blocks (--block 256KiB,1MiB)")
@@ -257,7 +258,7 @@ def points_again(fit: Calibration) -> Points:
 
     Raises DataError for a fit that is not of a closed sweep.
     """
-    if not fit.load_type.is_closed:
+    if not isinstance(fit.load_type, ClosedLoad):
         raise DataError(
             f"{fit.series or 'the fit'} varies the {fit.load_type.name}, and only a sweep over depths, clients or "
             "threads distinguishes stations"
@@ -273,8 +274,7 @@ def points_again(fit: Calibration) -> Points:
     law = None if fit.law is None else law_from_dict(fit.law)
     return Points(
         fit.series,
-        fit.load_kind,
-        fit.load_unit,
+        fit.load_type,
         load,
         rate,
         load / rate,
@@ -282,7 +282,7 @@ def points_again(fit: Calibration) -> Points:
         noise,
         noise,
         source=fit.source,
-        alone=None if law is None else LoneRequests(law.scv, law.quantile(SHORTEST)),
+        facts=ClosedFacts(None if law is None else LoneRequests(law.scv, law.quantile(SHORTEST))),
     )
 
 
@@ -308,7 +308,7 @@ def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
             values[:, one.scale] *= run
         deviation = np.sqrt(noise**2 + own * fit.table.misfit[row] ** 2 + 0.5 * fit.between_runs**2)
         each = deviation * rng.standard_normal(len(noise))
-        moved = run * np.exp(each) if fit.load_type.is_closed else np.ones(len(noise))
+        moved = run * np.exp(each) if isinstance(fit.load_type, ClosedLoad) else np.ones(len(noise))
         made.append(
             replace(
                 fit,

@@ -14,6 +14,7 @@ from calibrate.lab.folder import LabFolder, SourceCurve
 from calibrate.lab.widgets import KEPT, Theme, choice, drawn, page, theme_of, waited_for
 from calibrate.report.drawing import DASHES, LOG, SYMBOLS, bandwidth_axis, latency_axis, spans_decade, throughput_axis
 from measure.errors import MeasureError
+from measure.loads import ArrivalRate, ClosedLoad
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd")
 MOST_SOURCES, MOST_CURVES = 6, 8
@@ -56,7 +57,7 @@ def shown(folder: LabFolder, sources: object, look: object) -> tuple[list[Compon
         return [html.P("Choose at least one measurement.", className="weak")], problem
     theme = theme_of(look)
     parts = [drawn(curves_figure(picked, theme), "response time against throughput", tall=True, named=len(picked))]
-    closed = [c for c in picked if c.load_type.is_closed]
+    closed = [c for c in picked if isinstance(c.load_type, ClosedLoad)]
     if closed:
         parts.append(drawn(load_figure(picked, theme), "throughput against outstanding requests", tall=True))
     findings = [
@@ -70,7 +71,7 @@ def shown(folder: LabFolder, sources: object, look: object) -> tuple[list[Compon
 
 def curves_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]:
     """Response time against throughput: in requests a second, or in bytes where a memory is among the curves."""
-    in_bytes = any(not c.load_type.is_drive for c in curves)
+    in_bytes = any(not isinstance(c.load_type, ClosedLoad | ArrivalRate) for c in curves)
     rates = [c.bandwidth_bytes_per_s if in_bytes else c.throughput_per_s for c in curves]
     every_rate, every_time = _all(rates), _all([c.latency_s for c in curves])
     x_axis = bandwidth_axis(every_rate) if in_bytes else throughput_axis(every_rate)
@@ -82,10 +83,12 @@ def curves_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]
 
 def load_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]:
     """Throughput against outstanding requests, of the closed curves, which are named in the picture above."""
-    values = _all([c.throughput_per_s for c in curves if c.load_type.is_closed])
+    values = _all([c.throughput_per_s for c in curves if isinstance(c.load_type, ClosedLoad)])
     axis = throughput_axis(values)
     traces = [
-        _curve(c, c.load, axis.of(c.throughput_per_s), i, theme) for i, c in enumerate(curves) if c.load_type.is_closed
+        _curve(c, c.load, axis.of(c.throughput_per_s), i, theme)
+        for i, c in enumerate(curves)
+        if isinstance(c.load_type, ClosedLoad)
     ]
     title = "outstanding requests N"
     layout = theme.layout(title, axis.title, xaxis=DOUBLING, showlegend=False, yaxis=_scale(values))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from measure.errors import DataError, MeasureError, StoreError
-from measure.loads import LOADS, Load
+from measure.loads import Load
 from measure.machine.files import lock_file
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class LabSource:
                 continue
             columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
             values = [ordered[c].to_numpy(float) for c in columns]
-            found.append(SourceCurve(f"{self.short}: {series}", self, str(series), measured.sweep.load_kind, *values))
+            found.append(SourceCurve(f"{self.short}: {series}", self, str(series), measured.load_type, *values))
         return found
 
 
@@ -92,16 +92,11 @@ class SourceCurve:
     label: str
     source: LabSource
     series: str
-    load_kind: str
+    load_type: Load
     load: np.ndarray[Any, np.dtype[np.float64]]
     throughput_per_s: np.ndarray[Any, np.dtype[np.float64]]
     bandwidth_bytes_per_s: np.ndarray[Any, np.dtype[np.float64]]
     latency_s: np.ndarray[Any, np.dtype[np.float64]]
-
-    @property
-    def load_type(self) -> Load:
-        """What varies."""
-        return LOADS[self.load_kind]
 
     def fitted(self) -> Fit:
         """The model calibrated on all its points. DataError where it has too few, or of the wrong kind."""

@@ -26,6 +26,7 @@ from calibrate.lab.widgets import (
     waited_for,
 )
 from measure.errors import DataError, MeasureError
+from measure.loads import ClosedLoad
 from measure.units import around, plain_number
 from qsim.errors import QsimError
 
@@ -169,7 +170,7 @@ def _answer(result: Any, users: int) -> str:
 
 def _curve(source: LabSource) -> SourceCurve:
     """The first curve over outstanding requests. DataError without one."""
-    found = next((c for c in source.curves() if c.load_type.is_closed), None)
+    found = next((c for c in source.curves() if isinstance(c.load_type, ClosedLoad)), None)
     if found is None:
         raise DataError(f"{source.label} has no curve over outstanding requests; choose another drive")
     return found

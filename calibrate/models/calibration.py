@@ -36,7 +36,7 @@ from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_de
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import Points
 from measure.errors import DataError
-from measure.loads import Load, LoadKind, load_of
+from measure.loads import ArrivalRate, ClosedLoad, Load
 from measure.units import counted
 from qsim.errors import InvalidParameterError
 
@@ -87,13 +87,17 @@ def usual_open(points: Points) -> OpenModel:
 
 def model_for(points: Points, name: str | None) -> CurveModel:
     """The model of that name, or the usual one; ValueError where it is for another kind of load."""
-    if name is None and points.load_type.is_closed:
+    if name is None and isinstance(points.load_type, ClosedLoad):
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     if name is None:
-        return usual_open(points) if points.load_type.is_open else model_named(next(iter(MODELS[points.load_kind])))
+        return (
+            usual_open(points)
+            if isinstance(points.load_type, ArrivalRate)
+            else model_named(next(iter(MODELS[points.load_type.kind])))
+        )
     found = model_named(name)
     kind = next((kind for kind, models in MODELS.items() if name in models), "queue_depth")
-    if kind != points.load_kind:
+    if kind != points.load_type.kind:
         wanted = f"{kind.replace('_', ' ')}s"
         raise InvalidParameterError(
             "model",
@@ -149,8 +153,7 @@ class Calibration:
 
     model: str
     assumption: str
-    load_kind: LoadKind
-    load_unit: str
+    load_type: Load
     series: str
     used: tuple[float, ...]
     used_throughput_per_s: tuple[float, ...]
@@ -176,7 +179,7 @@ class Calibration:
     def block_bytes(self) -> float | None:
         """The block size of the points, bytes; None where unknown."""
         if self.points is not None:
-            return self.points.block_bytes
+            return self.points.closed.block_bytes
         known: float | None = self.details.get("calibrated_on", {}).get("block_bytes")
         return known
 
@@ -197,8 +200,7 @@ class Calibration:
         return cls(
             model=curve_model.name,
             assumption=curve_model.assumption,
-            load_kind=points.load_kind,
-            load_unit=points.load_unit,
+            load_type=points.load_type,
             series=points.series,
             table=table,
             level=level,
@@ -226,14 +228,9 @@ class Calibration:
         return self.curve_model
 
     @property
-    def load_type(self) -> Load:
-        """The kind of load, as an entry of ``LOADS``."""
-        return load_of(self.load_kind, self.load_unit)
-
-    @property
     def load_name(self) -> str:
         """The name of the load, with its unit."""
-        return self.load_type.named(self.load_unit)
+        return self.load_type.named
 
     def measurements(self, loads: Array, what: Observable = "throughput") -> Predictive:
         """The predictive distribution of new measurements at ``loads`` (m,), in logarithms."""

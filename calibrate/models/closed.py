@@ -244,7 +244,7 @@ class OnsetPNorm(PNorm):
     def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
         """The parameters with a prior of sharpness from the spread of latencies at the deepest point."""
         known = super().parameters_of(points)
-        cv, p99 = (np.nan if v is None else float(v[-1]) for v in (points.latency_cv, points.latency_p99))
+        cv, p99 = (np.nan if v is None else float(v[-1]) for v in (points.closed.latency_cv, points.closed.latency_p99))
         sharpness = sharpness_by_spread(cv, p99)
         if sharpness is None:
             return known

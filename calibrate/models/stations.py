@@ -27,6 +27,7 @@ from calibrate.models.structure import (
     structure_posterior,
 )
 from calibrate.points import Points
+from measure.loads import ClosedLoad, CountedLoad
 from measure.units import plain_number
 from qsim.errors import InvalidParameterError
 
@@ -142,7 +143,7 @@ UNITS = {"c": "", "S": "s", "Z": "s"}
 
 def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
     """c, S and Z of a closed sweep with their intervals at ``level``; none where no structure explains the points."""
-    if not points.load_type.is_closed:
+    if not isinstance(points.load_type, ClosedLoad):
         return {}
     crossing = float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min())
     if crossing > MOST_CROSSING:
@@ -207,7 +208,8 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
     if apart[best] > 2 * found.median_error:
         return f"{points.load_type.at(depths[best])}, measured several times, would tell them apart"
     rate = 0.7 * float(points.throughput_per_s.max())
+    none = "no other load" if isinstance(points.load_type, CountedLoad) else "no depth"
     return (
-        f"no {'other load' if points.load_type.is_counted else 'depth'} would settle it: measure the response time "
+        f"{none} would settle it: measure the response time "
         f"under Poisson arrivals (--arrival-rates {plain_number(rate)}): the more servers, the fewer wait"
     )

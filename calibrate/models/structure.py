@@ -199,7 +199,7 @@ def _cells(
     """Everything (10, n) that a ``StructurePosterior`` holds, of r servers, crossings and laws, where it counts."""
     ratio = crossing / servers - 1
     z = np.linspace(-2.5, 2.5, _ERRORS)[:, None]
-    errors = (ERROR_OF_UNKNOWN_LAW if points.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
+    errors = (ERROR_OF_UNKNOWN_LAW if points.closed.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
     weights = 1 / (errors[:, :, None] ** 2 + _variance(points, queues, crossing, log_busy, scv))  # (e, r or 1, m)
     total = weights.sum(axis=2)
     off = np.log(points.throughput_per_s) - log_busy  # -log S, and what is missed
@@ -247,8 +247,8 @@ def laws(points: Points, ratio: Array) -> Iterator[tuple[Array, float]]:
 
     That of lone requests is less, by the constant part of their latency.
     """
-    if points.alone is not None:
-        yield np.clip(points.alone.scv * (1 + ratio) ** 2, 1e-6, MOST_SCV), 0.0
+    if points.closed.alone is not None:
+        yield np.clip(points.closed.alone.scv * (1 + ratio) ** 2, 1e-6, MOST_SCV), 0.0
         return
     for scv in UNKNOWN_SCV:
         yield np.full_like(ratio, scv), -float(np.log(len(UNKNOWN_SCV)))
@@ -260,16 +260,16 @@ def _noise(points: Points) -> Array:
     A run that was not steady is a mean of several devices: it may be off by as much as it changed meanwhile.
     """
     known = points.noise()[0]
-    if points.alone is not None and points.requests is not None:
-        known = np.maximum(known, np.sqrt(points.alone.scv / np.maximum(points.requests, 1.0)))
-    return known if points.unsteady is None else np.hypot(known, np.nan_to_num(points.unsteady))
+    if points.closed.alone is not None and points.requests is not None:
+        known = np.maximum(known, np.sqrt(points.closed.alone.scv / np.maximum(points.requests, 1.0)))
+    return known if points.closed.unsteady is None else np.hypot(known, np.nan_to_num(points.closed.unsteady))
 
 
 def _waits(points: Points) -> Array:
     """Variation of latencies by waits for a processor, relative to the shortest latency (m,)."""
-    if points.woken_late_s is None:
+    if points.closed.woken_late_s is None:
         return np.zeros(len(points))
-    return np.asarray(WAITS * points.woken_late_s / points.response_time_s[0])
+    return np.asarray(WAITS * points.closed.woken_late_s / points.response_time_s[0])
 
 
 def _lost(crossing: Array, busy: Array, longer: Array) -> Array:
@@ -284,12 +284,12 @@ def _lost(crossing: Array, busy: Array, longer: Array) -> Array:
 
 def _of_delay(points: Points, delay: Array) -> Array:
     """Log likelihood of delays, which falls above the shortest latency."""
-    if points.alone is None:
+    if points.closed.alone is None:
         return np.zeros_like(delay)
     from scipy.special import log_ndtr
 
     spread = points.response_time_s[0] * np.hypot(HOST_NOISE, _waits(points)[0])
-    return np.asarray(log_ndtr((points.alone.shortest_s - delay) / spread))
+    return np.asarray(log_ndtr((points.closed.alone.shortest_s - delay) / spread))
 
 
 def busy_servers(queues: Queues, servers: int | IntArray, scv: Array, crossing: Array, loads: Array) -> Array:

@@ -23,6 +23,7 @@ from calibrate.fitting.answer import (
     second_heading,
 )
 from calibrate.inference.parameters import quantity
+from measure.loads import ClosedLoad
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
 from qsim.text_table import labelled, table, without_empty
 
@@ -199,7 +200,7 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
         show = load.throughput_figure
         measured, predicted = points.throughput_per_s[i], c.predicted.throughput_band(i)
         missed = c.residual_throughput_pct[i]
-    falls = load.is_closed and missed > 0 and measured < points.throughput_per_s[:i].max(initial=0.0)
+    falls = isinstance(load, ClosedLoad) and missed > 0 and measured < points.throughput_per_s[:i].max(initial=0.0)
     where = f"{f'{c.series}, ' if named else ''}{load.place_of(float(points.load[i]))}"
     band = f"{show(float(measured), 2)} measured, {with_interval(show, *predicted)} predicted"
     return f"{where}: {band}, {missed_text(missed)}{'; throughput falls there' if falls else ''}"

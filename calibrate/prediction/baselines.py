@@ -31,6 +31,7 @@ from calibrate.models.calibration import MODELS, model_named
 from calibrate.models.closed import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm, shows_decline
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points, mape, residuals_pct
+from measure.loads import ClosedLoad, ThroughputLoad
 
 Baseline = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], tuple[Array, Array]]
 
@@ -237,7 +238,7 @@ def baseline_errors(points: Points, held_out: Mask) -> tuple[BaselineError, ...]
 
     Empty where no point is held out, or all are.
     """
-    baselines = BASELINES.get(points.load_kind, {})
+    baselines = BASELINES.get(points.load_type.kind, {})
     if held_out.all() or not held_out.any():
         return ()
     used, unseen = points.at(~held_out), points.at(held_out)
@@ -256,7 +257,7 @@ def error_of(name: str, predicted: tuple[Array, Array], unseen: Points) -> Basel
     """The errors of a predicted (throughput, response time), (m,) each, at the points ``unseen``."""
     throughput, response = predicted
     x: tuple[float | None, float | None] = (None, None)
-    if not unseen.load_type.is_throughput:
+    if not isinstance(unseen.load_type, ThroughputLoad):
         x = _median_and_p90(throughput, unseen.throughput_per_s)
     return BaselineError(name, len(unseen), x[0], x[1], *_median_and_p90(response, unseen.response_time_s))
 
@@ -287,7 +288,7 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
     """
     calibrated = fitted.was_used(points)
     chosen = fitted.points or points.at(calibrated)  # its own, whose structure may be known already
-    deepest, of_kind = float(points.load.max()), map(model_named, MODELS[points.load_kind])
+    deepest, of_kind = float(points.load.max()), map(model_named, MODELS[points.load_type.kind])
     models = [model for model in of_kind if _may_hold(model, chosen, deepest)]
     if fitted.model not in {m.name for m in models}:
         models.append(fitted.curve_model)
@@ -298,7 +299,7 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
         else:
             made = fit_points(chosen, model)
             climbed.append(_rung(made, points, calibrated, _expected(made, points.load)))
-    what = "response" if points.load_type.is_throughput else "throughput"
+    what = "response" if isinstance(points.load_type, ThroughputLoad) else "throughput"
 
     def errors(rung: Rung) -> tuple[float, float]:
         held: float | None = getattr(rung, f"held_out_mape_{what}_pct")
@@ -338,11 +339,11 @@ def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Ar
 
 def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:
     """Throughput and response (m,) at ``loads``: means of the logarithm."""
-    if fit.load_type.is_closed:
+    if isinstance(fit.load_type, ClosedLoad):
         throughput = fit.expected(loads)
         return throughput, loads / throughput
     response = fit.expected(loads, "response")
-    if fit.load_type.is_throughput:
+    if isinstance(fit.load_type, ThroughputLoad):
         return np.exp(fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, loads)[0])), response
     return fit.expected(loads), response
 

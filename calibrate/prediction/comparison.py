@@ -20,6 +20,7 @@ from calibrate.points import Points, points_of, residuals_pct
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_percent
 from qsim.result import Result, shown_by
@@ -132,7 +133,9 @@ class Comparison(Result):
         if self.is_open:
             drawn = np.linspace(0.02, 1.0, DRAWN) * float(load.max())
         else:
-            low, count = (0.0, 72) if self.points.load_type.is_delay else (min(1.0, float(load.min())), 48)
+            low, count = (
+                (0.0, 72) if isinstance(self.points.load_type, InjectedDelay) else (min(1.0, float(load.min())), 48)
+            )
             drawn = grid(low, float(load.max()), count)
         among = knee is not None and drawn[0] <= knee <= drawn[-1]
         return predict(self.fit, np.union1d(drawn, [knee]) if among else drawn)
@@ -153,12 +156,12 @@ class Comparison(Result):
     @property
     def is_open(self) -> bool:
         """Whether loads are throughputs (arrival rates, or bandwidths), so that only response times are predicted."""
-        return self.points.load_type.is_throughput
+        return isinstance(self.points.load_type, ThroughputLoad)
 
     @cached_property
     def truth(self) -> TruthCheck | None:
         """The fit against the truth, for a known device; else None."""
-        if "truth" not in self.provenance.details or not self.fit.load_type.is_drive:
+        if "truth" not in self.provenance.details or not isinstance(self.fit.load_type, ClosedLoad | ArrivalRate):
             return None
         from calibrate.prediction.truth import check_truth  # which simulates
 
@@ -171,7 +174,7 @@ class Comparison(Result):
             return None
         from calibrate.prediction.truth import true_curve
 
-        return true_curve(self.truth.truth, self.fit.load_kind, self.smooth.load)
+        return true_curve(self.truth.truth, self.fit.load_type, self.smooth.load)
 
     @cached_property
     def residual_throughput_pct(self) -> Array:
@@ -348,10 +351,10 @@ def compare(
         chosen = loads_to_calibrate_on(points) if use is None else use
         fitted = fit(sweep, chosen, series=series, model=model)
     made = fitted
-    if made.load_kind != points.load_kind:
+    if made.load_type.kind != points.load_type.kind:
         raise DataError(
-            f"the fit is for {made.load_name}, but {points.series} varies the {points.load_kind.replace('_', ' ')}; "
-            "fit this sweep itself: qsim fit DATA"
+            f"the fit is for {made.load_name}, but {points.series} varies the "
+            f"{points.load_type.kind.replace('_', ' ')}; fit this sweep itself: qsim fit DATA"
         )
     used = made.was_used(points)
     done = Comparison(fit=made, points=points, held_out=~used, predicted=predict(made, points.load), sweep=sweep)

@@ -18,6 +18,7 @@ import numpy as np
 
 from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import Array
+from measure.loads import InjectedDelay
 
 WORDS = {
     "R1": ("{} slower alone", "{} faster alone"),
@@ -116,6 +117,6 @@ def _quantities(fit: Fit) -> dict[str, tuple[float | None, Array]]:
     if "N*" in found:  # which is the knee itself
         return found
     value, of_rows = fit.knee.load, fit.curve_model.knee_load(rows)
-    if fit.load_type.is_delay:
+    if isinstance(fit.load_type, InjectedDelay):
         value, of_rows = fit.knee.throughput_per_s, fit.curve_model.knee(rows).throughput
     return {**found, "knee": (value, of_rows)}

@@ -23,7 +23,7 @@ from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.models.open import MGcEach
 from measure.known_device.server import Truth
-from measure.loads import LOADS, LoadKind
+from measure.loads import ArrivalRate, ClosedLoad, Load
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
 
 SIMULATED = 200_000
@@ -82,7 +82,7 @@ def check_truth(recorded: Mapping[str, Any], fit: Fit, loads: Array) -> TruthChe
     """The fit against the truth in a sweep's provenance. Raises DataError where that is damaged."""
     truth, knee = Truth.from_dict(recorded), fit.knee
     known = _known(truth, fit)
-    throughput, response = true_curve(truth, fit.load_kind, loads)
+    throughput, response = true_curve(truth, fit.load_type, loads)
     unit = fit.load_type.knee_unit
     return TruthCheck(
         truth,
@@ -94,7 +94,7 @@ def check_truth(recorded: Mapping[str, Any], fit: Fit, loads: Array) -> TruthChe
     )
 
 
-def true_curve(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array]:
+def true_curve(truth: Truth, kind: Load, loads: Array) -> tuple[Array, Array]:
     """Throughput and response time (m,) of the device at ``loads`` (m,); infinite where there is no steady state.
 
     Between whole numbers of requests, and between the at most 24 loads that are simulated, it is interpolated.
@@ -102,16 +102,16 @@ def true_curve(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array
     loads = np.asarray(loads, dtype=float)
     at, response = _response_at(truth, kind, loads)
     drawn = np.exp(np.interp(np.log(loads), np.log(at), np.log(response)))
-    if LOADS[kind].is_closed:
+    if isinstance(kind, ClosedLoad):
         return loads / drawn, drawn
     peak = truth.peak_throughput_per_s
     return np.minimum(loads, peak), np.where(loads < peak, drawn, np.inf)
 
 
-def _response_at(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array]:
+def _response_at(truth: Truth, kind: Load, loads: Array) -> tuple[Array, Array]:
     """Loads at which the response time is computed, and its values, seconds."""
     law, servers, central = truth.service, truth.servers, truth.queueing == "central" or truth.servers == 1
-    if LOADS[kind].is_closed:
+    if isinstance(kind, ClosedLoad):
         at = np.unique(np.concatenate([np.floor(loads), np.ceil(loads), [servers, truth.crossing]]).clip(min=1))
         if central and (not truth.delay_s or isinstance(law, Deterministic)):
             return at, np.maximum(at / servers * law.mean, law.mean + truth.delay_s)
@@ -163,7 +163,7 @@ def _known(truth: Truth, fit: Fit) -> dict[str, float]:
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
     lone = mean + truth.delay_s
     known = {"R1": lone, "Rbusy": lone, "onset": 1.0, "Xmax": peak, "N*": truth.crossing}
-    if fit.load_type.is_open:
+    if isinstance(fit.load_type, ArrivalRate):
         rho = _best_utilization(truth)
         known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "rho*": rho, "knee": rho * peak}
         if truth.servers == 1 or (truth.queueing == "per-server") == (fit.model == MGcEach.name):
@@ -179,7 +179,7 @@ def _best_utilization(truth: Truth) -> float:
     if truth.servers == 1 or truth.queueing == "per-server":
         return float(1 / (1 + np.sqrt((1 + truth.service.scv) / 2)))
     rho = np.linspace(0.05, 0.95, 91)
-    _, response = true_curve(truth, "arrival_rate", rho * truth.peak_throughput_per_s)
+    _, response = true_curve(truth, ArrivalRate(), rho * truth.peak_throughput_per_s)
     return float(rho[np.argmax(rho / response)])
 
 

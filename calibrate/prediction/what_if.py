@@ -30,6 +30,7 @@ from calibrate.models.closed import ClosedModel
 from calibrate.models.stations import UNLIKELY, Copies, ServersAndDelay
 from calibrate.models.structure import LEAST_RATIO
 from measure.errors import DataError
+from measure.loads import ClosedLoad
 from measure.units import around, counted, format_duration, format_percent, format_rate
 from qsim.errors import InvalidParameterError
 
@@ -260,7 +261,7 @@ def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Cap
     For 3.0 k/s you need 4 (3 to 4) of today's kind, assumed; 4 (4 to 5) to stay below 80 % busy.
     """
     peak = fit.parameters.get("Xmax")
-    if not fit.load_type.is_closed or peak is None or peak.estimate is None:
+    if not isinstance(fit.load_type, ClosedLoad) or peak is None or peak.estimate is None:
         raise DataError(
             f"{fit.series or 'the fit'} has no peak throughput; fit a sweep over requests outstanding, clients or "
             "connections"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from measure.loads import LOADS, Load
+from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay, Load, MemoryLoad
 from measure.units import CACHE_LINE_BYTES, format_bytes
 
 if TYPE_CHECKING:
@@ -302,11 +302,11 @@ def rate_axis(per_second: Array, name: str, unit: str = "") -> Axis:
     )
 
 
-def throughput_axis(per_second: Array, load: Load = LOADS["queue_depth"]) -> Axis:
+def throughput_axis(per_second: Array, load: Load | None = None) -> Axis:
     """Requests a second with a prefix, or GB/s where the requests are a memory's cache lines."""
-    if load.is_memory:
+    if isinstance(load, MemoryLoad):
         return Axis("bandwidth (GB/s)", CACHE_LINE_BYTES / 1e9)
-    return rate_axis(per_second, "arrival rate" if load.is_open else "throughput", " requests")
+    return rate_axis(per_second, "arrival rate" if isinstance(load, ArrivalRate) else "throughput", " requests")
 
 
 def bandwidth_axis(bytes_per_second: Array) -> Axis:
@@ -341,14 +341,14 @@ class AxisScale:
 
 def load_scale(load: Load, title: str, values: Array) -> AxisScale:
     """The axis of the loads ``values`` (m,): depths and delays in logarithms, rates and bandwidths from zero."""
-    if load.is_open:
+    if isinstance(load, ArrivalRate):
         factor, prefix = (1e-3, "k ") if values.max() >= 1e4 else (1.0, "")
         return AxisScale(f"arrival rate, as measured ({prefix}requests/s)", log=False, factor=factor)
-    if load.is_bandwidth:
+    if isinstance(load, Bandwidth):
         return AxisScale("bandwidth (GB/s)", log=False, factor=1e-9)
-    if load.is_size:
+    if isinstance(load, BufferSize):
         return size_scale("buffer size", values)
-    if load.is_delay:
+    if isinstance(load, InjectedDelay):
         positive = values[values > 0]
         least = float(positive.min() / 3) if (values == 0).any() else 0.0
         tens = [10.0**e for e in range(-3, 10) if positive.min() <= 10.0**e <= positive.max()]

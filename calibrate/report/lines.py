@@ -24,7 +24,7 @@ from calibrate.report.drawing import (
     rate_axis,
     solid,
 )
-from measure.loads import Load
+from measure.loads import Load, MemoryLoad
 from measure.units import CACHE_LINE_BYTES
 
 Symbol = Literal["W", "X", "B", "rho"]
@@ -66,9 +66,9 @@ def lines_of(curve: Prediction, load: Load, name: str = "predicted", series: str
 
 def rate_line(load: Load, name: str, at: Array, per_s: Array, *ends: Array, measured: bool = False) -> Line:
     """Requests a second against the ``load``, or bytes where they are a memory's cache lines; ``ends`` of a band."""
-    each = CACHE_LINE_BYTES if load.is_memory else 1
+    each = CACHE_LINE_BYTES if isinstance(load, MemoryLoad) else 1
     low, high = (each * end for end in ends) if ends else (None, None)
-    return Line(name, "B" if load.is_memory else "X", at, each * per_s, low, high, measured=measured)
+    return Line(name, "B" if isinstance(load, MemoryLoad) else "X", at, each * per_s, low, high, measured=measured)
 
 
 def figure_of(lines: Sequence[Line], x_title: str, *, log_x: bool = False, log_y: bool = False) -> Drawing:

@@ -20,7 +20,7 @@ from calibrate.report.surface import views_of
 from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
 from calibrate.tails.results import Tails
-from measure.loads import LOADS, Load
+from measure.loads import ArrivalRate, ClosedLoad
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -31,17 +31,15 @@ _POINTS = 200
 
 def curve_of(fit: Fit) -> Prediction:
     """The predicted curve of a fit, over its calibration points."""
-    high = max((*fit.used, 64.0) if fit.load_type.is_closed else fit.used)
-    if fit.load_type.is_open:
+    high = max((*fit.used, 64.0) if isinstance(fit.load_type, ClosedLoad) else fit.used)
+    if isinstance(fit.load_type, ArrivalRate):
         return predict(fit, np.linspace(0.02, 1.0, _POINTS) * high)
-    return predict(fit, grid(1.0 if fit.load_type.is_closed else 0.0, high, _POINTS))
+    return predict(fit, grid(1.0 if isinstance(fit.load_type, ClosedLoad) else 0.0, high, _POINTS))
 
 
 def prediction_figure(curve: Prediction) -> Figure:
     """Throughput and response time with their bands, against the load."""
-    named = (load for load in LOADS.values() if curve.load_name.startswith(load.name))
-    load = next(named, LOADS["queue_depth"])
-    return _figure(curve, load, lines_of(curve, load)).to_plotly()
+    return _figure(curve, lines_of(curve, curve.load_type)).to_plotly()
 
 
 def fit_figure(fit: Fit) -> Figure:
@@ -51,12 +49,13 @@ def fit_figure(fit: Fit) -> Figure:
         at, per_s, seconds = map(np.array, (fit.used, fit.used_throughput_per_s, fit.used_response_s))
         lines.append(rate_line(fit.load_type, "calibrated on", at, per_s, measured=True))
         lines.append(Line("calibrated on", "W", at, seconds, measured=True))
-    return _figure(curve, fit.load_type, lines).to_plotly()
+    return _figure(curve, lines).to_plotly()
 
 
-def _figure(curve: Prediction, load: Load, lines: Sequence[Line]) -> Drawing:
-    figure = figure_of(lines, curve.load_name, log_x=load.is_closed)
-    if load.is_closed:
+def _figure(curve: Prediction, lines: Sequence[Line]) -> Drawing:
+    closed = isinstance(curve.load_type, ClosedLoad)
+    figure = figure_of(lines, curve.load_type.named, log_x=closed)
+    if closed:
         depth_ticks(figure, curve.load)
     return figure
 

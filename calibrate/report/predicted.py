@@ -15,6 +15,7 @@ from calibrate.report.drawing import Drawing, depth_ticks, spans_decade
 from calibrate.report.lines import figure_of, lines_of
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View, parameter_table
+from measure.loads import ArrivalRate, ClosedLoad, MemoryLoad
 from measure.units import CACHE_LINE_BYTES
 
 _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a single new measurement is expected."
@@ -23,7 +24,7 @@ _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a singl
 def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> Section:
     """Throughput and response time of ``fit`` over ``loads``, those of the scenario, and their assumptions."""
     low, high = float(min(loads)), float(max(loads))
-    at = np.linspace(low, high, 120) if fit.load_type.is_open else grid(low, high)
+    at = np.linspace(low, high, 120) if isinstance(fit.load_type, ArrivalRate) else grid(low, high)
     first = "as it is" if scenario else "predicted"
     fits = {first: fit} | ({", ".join(scenario.changes): scenario.fit} if scenario else {})
     curves = {name: predict(one, at) for name, one in fits.items()}
@@ -59,7 +60,7 @@ def _points(fits: Mapping[str, Fit], loads: Sequence[float]) -> View:
     first = next(iter(fits.values()))
     table = pd.concat([predict(f, loads).to_frame().assign(device=n) for n, f in fits.items()], ignore_index=True)
     read = table.copy() if len(fits) > 1 else table.drop(columns="device")
-    if first.load_type.is_memory:
+    if isinstance(first.load_type, MemoryLoad):
         for end in ("", "_low", "_high"):
             read[f"bandwidth{end}_bytes_per_s"] = CACHE_LINE_BYTES * read.pop(f"throughput{end}_per_s")
     text = shown(read, {"load": first.load_name})
@@ -70,7 +71,7 @@ def _figure(fit: Fit, curves: Mapping[str, Prediction]) -> Drawing:
     """Throughput and response time over the loads, a panel each; in logarithms where the times span a decade."""
     drawn = [line for name, curve in curves.items() for line in lines_of(curve, fit.load_type, name, name)]
     far = spans_decade(np.concatenate([curve.response_time_s for curve in curves.values()]))
-    figure = figure_of(drawn, fit.load_name, log_x=fit.load_type.is_closed, log_y=far)
-    if fit.load_type.is_closed:
+    figure = figure_of(drawn, fit.load_name, log_x=isinstance(fit.load_type, ClosedLoad), log_y=far)
+    if isinstance(fit.load_type, ClosedLoad):
         depth_ticks(figure, drawn[0].x)
     return figure

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrate.inference.parameters import Array, Mask
 from measure.errors import DataError
+from measure.loads import ClosedLoad
 from measure.sweep import Sweep
 from measure.units import format_bytes, parse_mix
 
@@ -121,7 +122,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     not over depths, lacks the pattern, or fewer than two of block size, share of reads and depth vary.
     """
     name = sweep.name or "the sweep"
-    if not sweep.load_type.is_closed:
+    if not isinstance(sweep.load_type, ClosedLoad):
         raise DataError(f"a surface needs a sweep over queue depths, which {name} is not; measure one: {MEASURE}")
     points = sweep.points.assign(pattern=sweep.points["pattern"].fillna(""))
     patterns = sorted(set(points["pattern"]))

@@ -18,6 +18,7 @@ from calibrate.inference.parameters import ROUGH, Array
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError
+from measure.loads import Bandwidth, ClosedLoad, InjectedDelay
 from measure.sweep import Sweep
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError
@@ -49,7 +50,7 @@ def objective_knee(fit: Fit, time_s: float) -> Knee:
     """
     _check(time_s)
     definition, loads = f"mean response time within {format_duration(time_s)}", _looked_at(fit, time_s)
-    closed = fit.load_type.is_closed
+    closed = isinstance(fit.load_type, ClosedLoad)
     logs, _ = fit.drawn(loads, "throughput" if closed else "response")
     responses = loads / np.exp(logs + falls(fit, loads, len(logs))) if closed else np.exp(logs)
     ends = ends_of(load_at(loads, first_reaching(responses / time_s)), fit.level)
@@ -66,7 +67,7 @@ def _knee(fit: Fit, load: float, ends: Ends, definition: str, loads: Array, ligh
         return Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
     low, high = (None if end is None else pick(end, load) for pick, end in zip((min, max), ends, strict=True))
     known = low is not None and high is not None and high / low < ROUGH
-    if not fit.load_type.is_delay and (further := beyond(fit, load)):
+    if not isinstance(fit.load_type, InjectedDelay) and (further := beyond(fit, load)):
         note = "; ".join(filter(None, (note, further)))
         known = known and load <= REACH * max(fit.used)
     there = fit.predict([load])
@@ -77,8 +78,8 @@ def _knee(fit: Fit, load: float, ends: Ends, definition: str, loads: Array, ligh
 def _looked_at(fit: Fit, time_s: float) -> Array:
     """Loads from light to heavy: of a closed load to where even the peak takes the time, as far as that is feasible."""
     loads = fit.paths.load
-    if not fit.load_type.is_closed:  # no bandwidth is predicted beyond the highest
-        return loads[loads <= max(fit.used)] if fit.load_type.is_bandwidth else loads
+    if not isinstance(fit.load_type, ClosedLoad):  # no bandwidth is predicted beyond the highest
+        return loads[loads <= max(fit.used)] if isinstance(fit.load_type, Bandwidth) else loads
     most = fit.load_type.most if fit.closed_model.is_formula else DEEPEST
     deepest = min(PAST * time_s * float(fit.paths.peak.max()), most)
     return np.append(loads, np.geomspace(loads[-1], max(deepest, loads[-1]), FURTHER + 1)[1:])
@@ -100,7 +101,7 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
     4 KiB read: p99 cannot be predicted,
     """
     _check(time_s, quantile)
-    if not fit.load_type.is_closed:
+    if not isinstance(fit.load_type, ClosedLoad):
         raise DataError(
             f"{series}: tails are predicted over queue depths, and the load here is {fit.load_type.name}; give "
             "an objective for the mean, as --slo 1ms"

@@ -28,6 +28,7 @@ from calibrate.points import Z90, points_of
 from calibrate.tails.results import MISFIT, QUANTILES, Structure, TailPoint, Tails, candidates, response
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
+from measure.loads import ClosedLoad
 from measure.sweep import Sweep, histograms
 from measure.units import format_duration
 
@@ -223,7 +224,7 @@ def fitted_tails(
     >>> print(fitted_tails(fit(sweep), sweep, "4 KiB read"))  # a published table has no histograms
     None
     """
-    if not sweep.load_type.is_closed or not sweep.latencies:
+    if not isinstance(sweep.load_type, ClosedLoad) or not sweep.latencies:
         return None
     by_depth: dict[float, list[Histogram]] = {}
     for (name, load, _), one in histograms(sweep).items():

@@ -12,6 +12,7 @@ import numpy as np
 from calibrate.points import Points, points_of
 from measure import load
 from measure.errors import MeasureError
+from measure.loads import ClosedLoad
 from measure.sweep import Sweep
 
 DEEPEST = 512
@@ -33,7 +34,7 @@ class Device:
     def of(cls, sweep: Sweep, least: int = FEW) -> list[Device]:
         """Every series of at least so many depths."""
         found = []
-        for series in sweep.series if sweep.load_type.is_closed else ():
+        for series in sweep.series if isinstance(sweep.load_type, ClosedLoad) else ():
             one = sweep.select(series)
             depths = tuple(float(n) for n in sorted(one.points["load"].unique()) if n < DEEPEST)
             if len(depths) >= least:

@@ -30,6 +30,7 @@ from calibrate.points import Points, points_of
 from calibrate.prediction.baselines import BASELINES, three_parameter_queue
 from measure import load, load_dataset
 from measure.errors import DataError
+from measure.loads import Bandwidth, InjectedDelay
 from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES
 
@@ -85,8 +86,7 @@ def along_bandwidth(curve: Curve) -> Curve:
     order = np.argsort(points.throughput_per_s, kind="stable")
     ordered = points.at(order)
     return Curve(
-        curve.device,
-        replace(ordered, load_kind="bandwidth", load_unit="B/s", load=ordered.throughput_per_s * CACHE_LINE_BYTES),
+        curve.device, replace(ordered, load_type=Bandwidth(), load=ordered.throughput_per_s * CACHE_LINE_BYTES)
     )
 
 
@@ -154,7 +154,7 @@ def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool
         else (held.response_time_s, made.response_time_s, made.response_time_low_s, made.response_time_high_s)
     )
     by_method = {"qsim": predicted}
-    for name, baseline in BASELINES[points.load_kind].items():
+    for name, baseline in BASELINES[points.load_type.kind].items():
         given = {"peak": KNOWN_HEADROOM * points.load.max()} if known and baseline is three_parameter_queue else {}
         both = baseline(chosen.load, chosen.throughput_per_s, chosen.response_time_s, held.load, **given)
         by_method[name] = both[0 if axis == "throughput" else 1]
@@ -183,7 +183,7 @@ def row(what: str, found: Sequence[Missed]) -> str:
 def table(directories: Sequence[Path] = ()) -> str:
     """The table; without directories of the dataset's curves alone, with the priors of the models."""
     every = list(curves(directories))
-    over_delay = [c for c in every if c.points.load_type.is_delay]
+    over_delay = [c for c in every if isinstance(c.points.load_type, InjectedDelay)]
     over_bandwidth = [along_bandwidth(c) for c in every]
     devices = sorted({c.device for c in every})
     law, latency = ([told_of_law(c) for c in over_delay], [told_of_curve(c) for c in over_bandwidth])
@@ -213,7 +213,7 @@ def table(directories: Sequence[Path] = ()) -> str:
 def priors(directories: Sequence[Path]) -> str:
     """What the models' priors are by all devices."""
     every = list(curves(directories))
-    law = learned_law([told_of_law(c) for c in every if c.points.load_type.is_delay])
+    law = learned_law([told_of_law(c) for c in every if isinstance(c.points.load_type, InjectedDelay)])
     return f"{law}\n{learned_curve([told_of_curve(along_bandwidth(c)) for c in every])}\n"
 
 

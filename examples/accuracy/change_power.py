@@ -25,7 +25,7 @@ from calibrate.changes.change import Verdict, changed
 from measure.fio.sweep import plan_fio, run_fio
 from measure.known_device.server import truth_of
 from measure.known_device.sweep import DeviceSweep
-from measure.loads import LOADS
+from measure.loads import Depth
 from measure.sweep import Sweep
 
 LOAD = np.array([1.0, 4, 8, 16, 32, 64])
@@ -50,7 +50,7 @@ def synthetic(loss: float, where: slice, noise: float, repeats: int, draws: int 
     slower[where] *= 1 - loss
     for _ in range(draws):
         old, new = (drawn(rates, noise, repeats, random) for rates in (HEALTHY, slower))
-        yield changed("synthetic", LOADS["queue_depth"], LOAD, old, new)  # type: ignore[arg-type]
+        yield changed("synthetic", Depth(), LOAD, old, new)  # type: ignore[arg-type]
 
 
 def shares(changes: Iterable[Change]) -> dict[str, float]:

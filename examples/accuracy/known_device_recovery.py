@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from calibrate.models.stations import servers_and_think
-from calibrate.points import LoneRequests, Points, points_of
+from calibrate.points import ClosedFacts, LoneRequests, Points, points_of
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
+from measure.loads import Depth
 from measure.units import format_duration, parse_duration
 from qsim import Closed, Delay, Deterministic, Exponential, HyperExponential, LogNormal, Station, simulate
 
@@ -89,8 +90,7 @@ def simulated(truth: Truth, rng: np.random.Generator, runtime_s: float = 2.0) ->
     lone = LoneRequests(float(alone.var() / alone.mean() ** 2), float(np.quantile(alone, 0.01)))
     points = Points(
         truth.label,
-        "queue_depth",
-        "requests",
+        Depth(),
         depths,
         rate,
         depths / rate,
@@ -98,7 +98,7 @@ def simulated(truth: Truth, rng: np.random.Generator, runtime_s: float = 2.0) ->
         unknown,
         unknown,
         requests=np.array(requests, dtype=float),
-        alone=lone,
+        facts=ClosedFacts(lone),
     )
     return Case(truth, points, law.mean, delay)
 
@@ -140,7 +140,7 @@ def summary(outcomes: list[Outcome], cases: list[Case]) -> Iterator[str]:
     inside = np.array([o.inside for o in outcomes])
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(NAMES, inside.mean(axis=0), strict=True))
     yield f"inside their 95 % intervals: {shares}; all three {100 * inside.all(axis=1).mean():.0f} % of {len(cases)}"
-    late = [case.points.woken_late_s for case in cases if case.points.woken_late_s is not None]
+    late = [case.points.closed.woken_late_s for case in cases if case.points.closed.woken_late_s is not None]
     if late:
         yield f"  the machine woke a sleeping program late by {format_duration(float(np.median(late)))} (median)"
     yield f"  the ends of c are a factor of {np.median([o.c_ratio for o in outcomes]):.2g} apart (median)"

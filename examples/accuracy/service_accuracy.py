@@ -17,6 +17,7 @@ import numpy as np
 from calibrate import fit, predict
 from measure import load
 from measure.errors import DataError
+from measure.loads import CountedLoad
 from measure.sweep import Sweep
 
 RANGES = (("inside", 0.0, 1.0), ("to 4 times", 1.0, 4.0), ("further", 4.0, np.inf), ("all beyond", 1.0, np.inf))
@@ -50,7 +51,7 @@ def services(folder: Path) -> list[Sweep]:
         sweep = load(folder)
     except DataError as error:
         raise SystemExit(f"{folder} holds no sweep: {error}") from error
-    return [sweep.select(name) for name in sweep.series] if sweep.load_type.is_counted else []
+    return [sweep.select(name) for name in sweep.series] if isinstance(sweep.load_type, CountedLoad) else []
 
 
 def table(judged_services: Sequence[np.ndarray]) -> str:

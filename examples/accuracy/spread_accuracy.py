@@ -30,7 +30,7 @@ METHODS = ("p-norm, most probable", "without the spread", "with the spread")
 def tells(device: Device) -> bool:
     """Whether the deepest latencies have a known spread."""
     points = device.points
-    return any(v is not None and np.isfinite(v[-1]) for v in (points.latency_cv, points.latency_p99))
+    return any(v is not None and np.isfinite(v[-1]) for v in (points.closed.latency_cv, points.closed.latency_p99))
 
 
 def predicted(points: Points, loads: Array, method: str) -> tuple[Array, Array, Array]:

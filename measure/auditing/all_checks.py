@@ -37,6 +37,7 @@ from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
+from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, MemoryLoad
 from measure.repeats import check_outliers, each_series
 from measure.sweep import COMPUTED, WOKEN_LATE, Sweep, describe_series, placed, recorded_caches, recorded_options
 from measure.units import format_bytes, format_duration, format_rate
@@ -54,7 +55,7 @@ def not_checked(sweep: Sweep) -> list[str]:
         missing.append("repeats (every load was measured once)")
     if "unchecked" in points and (points["unchecked"] == COMPUTED).any():
         missing.append("Little's law (a column was computed by it)")
-    if not sweep.load_type.is_memory and not set(STEADY).issubset(points.columns):
+    if not isinstance(sweep.load_type, MemoryLoad) and not set(STEADY).issubset(points.columns):
         missing.append("drift within runs (no log of them)")
     return missing
 
@@ -81,17 +82,17 @@ def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
 @lru_cache(maxsize=8)
 def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
     """The findings of every check on every curve; cached, as callers ask curve by curve."""
-    if sweep.load_type.is_delay or sweep.load_type.is_bandwidth:
+    if isinstance(sweep.load_type, MemoryLoad):
         found = list(check_memory(sweep))
-    elif sweep.load_type.is_open:
+    elif isinstance(sweep.load_type, ArrivalRate):
         found = list(check_open(sweep))
-    elif sweep.load_type.is_size:
+    elif isinstance(sweep.load_type, BufferSize):
         found = list(check_buffer_sizes(sweep))
     else:
         found = [*check_littles_law(sweep), *check_bandwidth(sweep)]
         for curve in closed_curves(sweep, computed=True):
             found += check_curve(curve)
-    if sweep.load_type.is_drive:
+    if isinstance(sweep.load_type, ClosedLoad | ArrivalRate):
         found += [*check_buffered(sweep), *check_working_set(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_submission(sweep)]
     found += check_repeats(sweep)
@@ -127,7 +128,7 @@ def corrected(sweep: Sweep) -> Sweep:
 
     Writes to the page cache cannot be corrected. Sweeps that are not closed are returned unchanged.
     """
-    if not sweep.load_type.is_closed:
+    if not isinstance(sweep.load_type, ClosedLoad):
         return sweep
     verdict, found = diagnoses(sweep)
     points = sweep.points.copy()
@@ -222,11 +223,11 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
         rates = measured["throughput_per_s"]
         # qsim's repeats of one point have files that differ only in the number of the repeat.
         sources = measured["source"].dropna().astype(str).str.replace(r"\.r\d+(?=\.json$)", "", regex=True).unique()
-        cache = "" if sweep.load_type.is_counted else "write cache, "
+        cache = "" if isinstance(sweep.load_type, CountedLoad) else "write cache, "
         changed = f"the device changed between the runs ({cache}temperature, other programs)"
         if len(sources) > 1:
             changed += f", or these are runs of different things: {', '.join(map(str, sources[:3]))}"
-        again = "" if sweep.load_type.is_counted else " (--repeats 5)"
+        again = "" if isinstance(sweep.load_type, CountedLoad) else " (--repeats 5)"
         yield Finding(
             "repeats-disagree",
             "error" if spread[worst] > _DISAGREE_BADLY else "warning",

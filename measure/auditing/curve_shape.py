@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.loads import Load
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load
 from measure.repeats import each_series, rows_of_each
 from measure.sweep import COMPUTED, Sweep
 from measure.units import format_bytes, format_duration, format_rate
@@ -195,7 +195,7 @@ def _drift(curve: ClosedCurve) -> Iterator[Finding]:
         f"the throughput falls from {format_rate(first)} at {curve.at(0)} to "
         f"{format_rate(second)} at {curve.at(1)} ({100 * (second / first - 1):.0f} %) and "
         "does not come back.",
-        server if curve.load_type.is_counted else drive,
+        server if isinstance(curve.load_type, CountedLoad) else drive,
         "run this load until its throughput is steady, then measure the points again in another order.",
         curve.series,
         float(curve.load[1]),
@@ -228,13 +228,13 @@ BUSY = 1.3
 
 def check_saturation(sweep: Sweep) -> Iterator[Finding]:
     """Findings on curves whose heaviest load does not saturate the device, so that no point shows its peak."""
-    if not sweep.load_type.is_drive:
+    if not isinstance(sweep.load_type, ClosedLoad | ArrivalRate):
         return
     for series, group in each_series(sweep.mean_points()):
         if len(group) < FEWEST_POINTS:
             continue
         load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
-        if sweep.load_type.is_open:
+        if isinstance(sweep.load_type, ArrivalRate):
             yield from _never_busy(series, x, r)
         elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
             deeper, of = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8)), sweep.load_type
@@ -242,9 +242,9 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
                 "no-saturated-point",
                 "warning",
                 f"the throughput still rises from {format_rate(x[-2])} at {of.at(load[-2])} to {format_rate(x[-1])} at "
-                f"{of.at(load[-1])}, as the {of.plural if of.is_counted else of.noun} to the power of {slope:.2f}.",
+                f"{of.at(load[-1])}, as the {of.heading} to the power of {slope:.2f}.",
                 "the sweep ends below the knee, so that the peak and the knee of any model are extrapolations.",
-                f"{'' if of.is_counted else 'measure deeper: '}{of.measure(deeper)}.",
+                f"{'' if isinstance(of, CountedLoad) else 'measure deeper: '}{of.measure(deeper)}.",
                 series,
                 float(load[-1]),
             )

@@ -16,6 +16,7 @@ import numpy as np
 
 from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Finding, Severity
+from measure.loads import CountedLoad
 from measure.sweep import COMPUTED, Sweep
 from measure.units import counted, format_bytes, format_duration, plain_number
 
@@ -123,7 +124,7 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
     for test in _HYPOTHESES:
         if (found := test(curve, siblings)) is not None:
             return found
-    of_fio = "" if curve.load_type.is_counted else " (fio's iops, lat and iodepth_level; not clat)"
+    of_fio = "" if isinstance(curve.load_type, CountedLoad) else " (fio's iops, lat and iodepth_level; not clat)"
     again = curve.load_type.measure(f"{curve.load[curve.worst]:g}")
     remedy = f"measure one of these points again ({again}) and compare its throughput and mean latency{of_fio}."
     return Diagnosis(curve, "unexplained", _severity(curve), remedy=remedy)
@@ -307,7 +308,7 @@ def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     held = ", ".join(f"{plain_number(f, 2)} at {n:g}" for n, f in zip(curve.load, flight, strict=True))
     remedy = "look at fio's iodepth_level, and run again with an asynchronous engine, --direct=1 and a large file."
     blocks = curve.file_bytes / curve.block_bytes if curve.file_bytes and curve.block_bytes else None
-    if of.is_counted:
+    if isinstance(of, CountedLoad):
         why = (
             f"the {of.plural} think between requests, or the load generator is the bottleneck: it was busy when an "
             "answer came."

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import BufferSize, InjectedDelay, MemoryLoad
 from measure.repeats import each_series
 from measure.sweep import Sweep, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, plain_number
@@ -31,7 +32,7 @@ Floats = NDArray[np.float64]
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a memory under load, over injected delay or over the bandwidth alone."""
-    of_delay = sweep.load_type.is_delay
+    of_delay = isinstance(sweep.load_type, InjectedDelay)
     for series, group in each_series(sweep.mean_points()):
         load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
         yield from _cache(sweep, series, latency)
@@ -55,6 +56,20 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
         f"{format_bytes(sizes.max())}{fit}.",
         "a buffer that fits a cache is not a memory curve.",
         "measure under load for a latency-bandwidth curve: qsim measure memory --out DIR.",
+    )
+
+
+def refuse_sizes(sweep: Sweep) -> None:
+    """Raise DataError for a sweep over buffer sizes, naming the caches that it shows."""
+    if not isinstance(sweep.load_type, BufferSize):
+        return
+    sizes, caches = sweep.points["load"], recorded_caches(sweep.provenance.details)
+    ends = [(name, size) for name, size in caches.items() if sizes.min() <= size]
+    fit = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in ends) or "a cache"
+    raise DataError(
+        f"{sweep.name or 'the sweep'} varies the buffer size, from {format_bytes(sizes.min())} to "
+        f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
+        f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,2500 --out DIR"
     )
 
 
@@ -159,7 +174,7 @@ def _listed_figures(
 
 def known_peak(sweep: Sweep) -> float | None:
     """The peak bandwidth (bytes/s) of a sweep's one traffic, measured by ``qsim measure memory``; else None."""
-    if not sweep.load_type.is_memory:
+    if not isinstance(sweep.load_type, MemoryLoad):
         return None
     series = sweep.series[0]
     probed = sweep.provenance.details.get("peaks_bytes_per_s", {}).items()

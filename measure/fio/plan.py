@@ -27,6 +27,7 @@ from typing import Any, Literal
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE, FioJob, combinations, common_options, in_order, point_command, program, stagger_s
 from measure.formats.fio.record import SYNC_ENGINES
+from measure.loads import ArrivalRate, Depth
 from measure.machine.host import io_uring_allowed, tool_version
 from measure.machine.own_file import Target, is_own, measured_bytes
 from measure.machine.process import find_tool, run_tool
@@ -331,7 +332,7 @@ class FioPlan:
             "seed": self.settings.seed,
             "runtime_s": self.settings.runtime_s,
             "ramp_s": self.settings.ramp_s,
-            "load_kind": "arrival_rate" if self.is_open else "queue_depth",
+            "load_kind": (ArrivalRate if self.is_open else Depth).kind,
         }
 
 

@@ -33,6 +33,7 @@ from measure.fio.points import measured, near_ceiling, place, request_of, why_no
 from measure.formats.fio.record import fio_documents
 from measure.formats.fio.steady_state import Intervals, read_interval_logs
 from measure.formats.fio.sweep import sweep_of_points
+from measure.loads import ArrivalRate, Depth
 from measure.machine.host import storage_behind
 from measure.machine.own_file import check_unchanged, held, mark_filled, remove_leftover
 from measure.machine.process import Finished, run_tool
@@ -250,8 +251,7 @@ def read_fio_store(store: SweepStore) -> Sweep:
         raw=kept.raw,
         name=store.directory.name,
         provenance=replace(known, details={**sweep.provenance.details, **known.details}),
-        load_kind="arrival_rate" if is_open else "queue_depth",
-        load_unit="requests/s" if is_open else "requests",
+        load_type=ArrivalRate() if is_open else Depth(),
     )
 
 

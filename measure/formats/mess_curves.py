@@ -5,7 +5,7 @@ Mess's CSV (Esmaili-Dokht et al., "A Mess of Memory System Benchmarking, Simulat
 a curve over an injected delay, one for each read percentage. Mess's text files, one per read percentage
 (``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else.
 
-Without a pause, the load is the bandwidth itself (load_kind "bandwidth"). Bandwidth is a result, not a setting, so
+Without a pause, the load is the bandwidth itself (``Bandwidth``). Bandwidth is a result, not a setting, so
 only the latency can be predicted, and where a curve bends back one bandwidth has two latencies.
 """
 
@@ -23,6 +23,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.cells import read_table
 from measure.formats.tables.column_names import unit_scale
+from measure.loads import Bandwidth, InjectedDelay
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import HEAD_BYTES, check_rows
 from measure.units import CACHE_LINE_BYTES, counted, plain_number
@@ -96,8 +97,7 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     return Sweep(
         table,
-        "injected_delay" if by_pause else "bandwidth",
-        "pauses" if by_pause else "B/s",
+        InjectedDelay(unit="pauses") if by_pause else Bandwidth(),
         Provenance(tool="mess", source=", ".join(texts), details=details),
         tuple(findings),
         name=first if len(texts) == 1 else "",

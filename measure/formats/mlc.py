@@ -21,6 +21,7 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import InjectedDelay
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import check_rows
 from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, parse_mix
@@ -132,7 +133,7 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     )
     findings = [_cut_finding(run, name) for run, name in zip(whole, names, strict=True) if run.cut]
     findings += [_cut_finding(run, "") for run in runs if not run.rows]
-    return Sweep(points, "injected_delay", "cycles", provenance, tuple(findings), name=next(iter(texts)))
+    return Sweep(points, InjectedDelay(), provenance, tuple(findings), name=next(iter(texts)))
 
 
 def _runs(source: str, text: str) -> list[_Run]:

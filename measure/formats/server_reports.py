@@ -17,6 +17,7 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import ArrivalRate, counted_in
 from measure.sweep import Provenance, Sweep
 from measure.units import parse_duration, plain_number
 
@@ -103,9 +104,9 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]]) -> Sweep:
         findings += [*said, *_doubts(run, file, load)]
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
-    kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
+    kind = ArrivalRate() if opened.pop() else counted_in(listed[0][1].unit)
     origin = Provenance(tool=tools.pop(), source=", ".join(runs))
-    return Sweep(table, kind, unit, origin, _distinct(findings), name=name)  # type: ignore[arg-type]
+    return Sweep(table, kind, origin, _distinct(findings), name=name)
 
 
 def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:

@@ -28,7 +28,7 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import OUTSTANDING
+from measure.loads import Outstanding
 from measure.sweep import Provenance, Sweep, describe_series
 
 LOOKS_PER_S = 50.0
@@ -218,8 +218,7 @@ def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = ""
     ]
     return Sweep(
         pd.DataFrame(rows),
-        "queue_depth",
-        OUTSTANDING,
+        Outstanding(),
         Provenance(tool=tool, device=", ".join(steady), source=name),
         tuple(_used(device, by_device[device], parts) for device, parts in steady.items()),
         name=name,

@@ -44,6 +44,7 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import BufferSize, InjectedDelay
 from measure.machine.host import allowed_cpus, host_facts
 from measure.machine.process import now
 from measure.memory.placement import Words, allocate, huge_page_share
@@ -94,8 +95,7 @@ def read_memory_store(store: SweepStore) -> Sweep:
     table = table.assign(place=table["series"].map(order)).sort_values(["place", "load", "repeat"], kind="stable")
     return Sweep(
         table.drop(columns="place"),
-        load_kind="buffer_size" if over_buffers else "injected_delay",
-        load_unit="B" if over_buffers else LOAD_UNIT,
+        load_type=BufferSize() if over_buffers else InjectedDelay(unit=LOAD_UNIT),
         provenance=replace(provenance, commands=commands, source=store.directory.name, details=details),
         findings=(*kept.findings, *findings(found, details)),
         raw=tuple(records),

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from measure.findings import Finding
+from measure.loads import ClosedLoad
 from measure.sweep import Sweep
 from measure.units import format_rate
 
@@ -74,7 +75,9 @@ def relative_ends(low: float, mean: float, high: float, moves: float) -> tuple[f
 
 def _measured_twice(sweeps: Mapping[str, Sweep]) -> tuple[list[Means], list[tuple[Means, Means]]]:
     """The means of all closed sweeps, and the pairs that two suites measured of one workload."""
-    rows = [row for name, sweep in sweeps.items() if sweep.load_type.is_closed for row in _means(name, sweep)]
+    rows = [
+        row for name, sweep in sweeps.items() if isinstance(sweep.load_type, ClosedLoad) for row in _means(name, sweep)
+    ]
     same: dict[tuple[Any, ...], list[Means]] = {}
     for row in rows:
         place = (row["block_bytes"], np.round(row["read_fraction"], 1), row["pattern"], row["load"])

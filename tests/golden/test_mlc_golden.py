@@ -14,7 +14,12 @@ DATA = Path(__file__).parent / "data" / "mlc"
 
 def test_a_full_run_gives_its_loaded_latencies() -> None:
     sweep = load(DATA / "full-run-two-nodes.txt")
-    assert (sweep.load_kind, sweep.load_unit, len(sweep), sweep.series) == ("injected_delay", "cycles", 19, ("read",))
+    assert (sweep.load_type.kind, sweep.load_type.unit, len(sweep), sweep.series) == (
+        "injected_delay",
+        "cycles",
+        19,
+        ("read",),
+    )
     assert sweep.provenance.tool_version == "3.9a"
     listed = sweep.provenance.details["listed"]["read"]
     assert listed == pytest.approx({"idle_latency_s": 81.5e-9, "peak_bytes_per_s": 187345.6e6})

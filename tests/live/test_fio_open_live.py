@@ -34,7 +34,7 @@ def small(target: Path, depths: tuple[int, ...] = (2,), **more: object) -> FioPl
 def test_arrivals_come_at_the_rate_whatever_the_drive_does(disk: Path, tmp_path: Path) -> None:
     plan = small(disk, arrival_rates=(200, 800), read_percent=50, runtime_s=2.0, ramp_s=0.3)
     sweep = run_fio(plan, tmp_path / "s")
-    assert (sweep.load_kind, plan.engine) == ("arrival_rate", "psync")
+    assert (sweep.load_type.kind, plan.engine) == ("arrival_rate", "psync")
     assert sweep.provenance.details["submission"].startswith("open: Poisson arrivals, shared among psync jobs")
     points = sweep.points
     assert list(points["asked_rate_per_s"]) == [200, 800]

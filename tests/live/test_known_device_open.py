@@ -31,7 +31,7 @@ def mm1(fio_and_nbdkit: None, directory: Path) -> Sweep:
 
 def test_the_rates_come_as_asked(mm1: Sweep) -> None:
     points = mm1.points
-    assert mm1.load_kind == "arrival_rate"
+    assert mm1.load_type.kind == "arrival_rate"
     assert points["asked_rate_per_s"].tolist() == [150.0, 250.0, 350.0]
     counting = 5 / np.sqrt(
         points["asked_rate_per_s"] * 3

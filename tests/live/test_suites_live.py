@@ -30,7 +30,7 @@ def test_the_rates_are_taken_from_the_peak_just_measured(disk: Path, tmp_path: P
     results = run_suites(short(disk, "rate"), out)
     assert results.failed == {}
     peak, rate = results.sweeps["rate-peak"], results.sweeps["rate"]
-    assert rate.load_kind == "arrival_rate"
+    assert rate.load_type.kind == "arrival_rate"
     most = peak.points["throughput_per_s"].max()
     asked = rate.points["asked_rate_per_s"] / most  # the device may refuse the highest: those are left out
     assert set(asked.round(2)) <= {0.3, 0.6, 0.8}

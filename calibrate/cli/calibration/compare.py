@@ -177,8 +177,8 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str
     title = _title(list(devices)) if len(devices) > 1 else sources[0].title
     curves = [c if len(devices) == 1 else replace(c, points=replace(c.points, series=n)) for n, _, c in _named(devices)]
     blocks = []
-    for kind in dict.fromkeys(c.fit.load_kind for c in curves):
-        alike = [c for c in curves if c.fit.load_kind == kind]
+    for kind in dict.fromkeys(c.fit.load_type.kind for c in curves):
+        alike = [c for c in curves if c.fit.load_type.kind == kind]
         first, *others = answer(alike)
         named = first if title == alike[0].series and len(alike) == 1 else f"{title}: {first}"
         blocks.append("\n".join([named, *others, "", answer_table(alike), "", *last_lines(alike)]))

@@ -12,6 +12,7 @@ from calibrate.cli.console import Result
 from calibrate.cli.data import DataSource
 from calibrate.cli.files import check_new, write_fits
 from calibrate.cli.options import option
+from measure.loads import ClosedLoad
 
 HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with 90 % intervals.
 
@@ -47,7 +48,7 @@ def fit(
         write_fits(made.fits, out)
 
     def text() -> str:
-        at = " --at 1..256" if all(f.load_type.is_closed for f in made.fits) else ""
+        at = " --at 1..256" if all(isinstance(f.load_type, ClosedLoad) for f in made.fits) else ""
         keep = f"saved in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
         named = [(f"{f.series}: " if len(made.fits) > 1 else "", f) for f in made.fits]
         lines = [f"{name}{line}" for name, f in named for line in fits.asked_lines(f, slo, made.sweep)]

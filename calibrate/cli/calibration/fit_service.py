@@ -15,6 +15,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new
 from calibrate.cli.options import Columns, Data, Dataset, Series, conflicts, flag, option
 from calibrate.cli.progress import Bar, part_of
+from measure.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times
@@ -150,7 +151,7 @@ def _found(source: DataSource, series: str | None, requests: float | None) -> Fo
         return {sweep.source: sweep}, {}
     names = known_series(sweep.series, series)
     rows = sweep.points[sweep.points["series"].isin(names)]
-    if sweep.load_type.is_closed and rows["load"].min() > 1:
+    if isinstance(sweep.load_type, ClosedLoad) and rows["load"].min() > 1:
         warn(
             "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
         )

@@ -12,6 +12,7 @@ from calibrate.cli.console import labelled
 from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import Objective
+from measure.loads import InjectedDelay, ThroughputLoad
 from measure.units import counted, format_duration, with_interval
 
 if TYPE_CHECKING:
@@ -97,15 +98,15 @@ def asked_lines(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) ->
     line = f"{asked}: {', '.join(filter(None, (k.note, word)))}."
     if k.load is not None:
         at = with_interval(load.figure, k.load, k.low, k.high)
-        at = at if load.is_throughput else load.place(at)
+        at = at if isinstance(load, ThroughputLoad) else load.place(at)
         time = f", {format_duration(k.response_time_s, 2)} on average" if slo.quantile else ""
         beyond = f"; {k.note}" if k.note else ""
         line = f"{asked}: {show(k.throughput_per_s, 2)} at {at}{time}, {word}{beyond}."
-    if fit.used and not load.is_delay:
+    if fit.used and not isinstance(load, InjectedDelay):
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
         deepest = fit.load_type.text(fit.used[i])
-        place = f"load {deepest}" if load.is_throughput else load.place(deepest)
+        place = f"load {deepest}" if isinstance(load, ThroughputLoad) else load.place(deepest)
         line += f" {place[0].upper()}{place[1:]} gave {measured}."
     return [line]
 

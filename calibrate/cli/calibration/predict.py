@@ -20,6 +20,7 @@ from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
+from measure.loads import Bandwidth, InjectedDelay, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration
 
@@ -228,11 +229,11 @@ def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:
 
 def _default_loads(fit: Fit) -> Sequence[float]:
     """Doubling depths; tenths of the peak as arrival rates or bandwidths; the delays of Intel's list calibrated on."""
-    if fit.load_type.is_throughput:
-        peak = fit.parameters.get("B" if fit.load_type.is_bandwidth else "Xmax")
+    if isinstance(fit.load_type, ThroughputLoad):
+        peak = fit.parameters.get("B" if isinstance(fit.load_type, Bandwidth) else "Xmax")
         if peak is not None and peak.estimate is not None:
             return [round(share / 10 * peak.estimate, 3) for share in range(1, 10)]
-    if not fit.load_type.is_delay:
+    if not isinstance(fit.load_type, InjectedDelay):
         return DEFAULT_DEPTHS
     from measure.memory.plan import MLC_DELAYS
 

@@ -15,6 +15,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import plain, remark, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.options import flag, option
+from measure.loads import ClosedLoad
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, parse_duration, plain_number
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _known(file: Path) -> Fit:
     fits = read_fits(file)
     if len(fits) > 1:
         raise wrong_usage(f"--fit {file} holds {len(fits)} curves; keep one: qsim fit DATA --series NAME --out FILE")
-    if not fits[0].load_type.is_closed:
+    if not isinstance(fits[0].load_type, ClosedLoad):
         raise wrong_usage(f"--fit {file} is no curve over requests outstanding; fit a sweep over the depth")
     return fits[0]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import plain
+from measure.loads import ArrivalRate, BufferSize, ClosedLoad
 from measure.units import format_bandwidth, format_duration
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
     points, means = (table.to_dict("records") for table in (sweep.points, sweep.mean_points()[MEANS]))
     return {
         "directory": str(out),
-        "load_kind": sweep.load_kind,
-        "load_unit": sweep.load_unit,
+        **sweep.load_type.to_dict(),
         "series": list(sweep.series),
         "points": [{str(k): v for k, v in row.items() if plain(v) is not None} for row in points],
         "means": means,
@@ -57,7 +57,7 @@ def points_table(sweep: Sweep) -> str:
     if found.memory:  # cache lines are not shown as requests
         results.remove("throughput_per_s")
     columns = [*(["series"] if several else []), "load", *with_ends(found, results), "outlier"]
-    heading = {load.column: "arrivals" if load.is_open else load.symbol}
+    heading = {load.column: "arrivals" if isinstance(load, ArrivalRate) else load.symbol}
     drawn = shown(found.table[columns].rename(columns={"load": load.column}), heading)
     repeats = sorted({int(n) for n in found.table["repeats"] if n > 1})
     between = " to ".join(str(n) for n in dict.fromkeys(repeats[:1] + repeats[-1:]))
@@ -76,7 +76,7 @@ def _figures(sweep: Sweep) -> list[str]:
 
 def _answer(sweep: Sweep) -> list[str]:
     """The knees and the peak of one measured curve, the knees of several; nothing where points are too few."""
-    if sweep.load_type.is_size or sweep.points.groupby("series")["load"].nunique().min() < KNEE_FROM:
+    if isinstance(sweep.load_type, BufferSize) or sweep.points.groupby("series")["load"].nunique().min() < KNEE_FROM:
         return []
     from calibrate.fitting.answer import fit_answer, knees_labelled
     from calibrate.fitting.fit import fit
@@ -91,8 +91,8 @@ def _answer(sweep: Sweep) -> list[str]:
 
 def _next(sweep: Sweep, out: Path) -> str:
     """The command that such a sweep was measured for: over the load, over the block size, or from a single depth."""
-    if sweep.load_type.is_size:
+    if isinstance(sweep.load_type, BufferSize):
         return f"qsim show {out}"
-    if not sweep.load_type.is_closed or (sweep.points.groupby("series")["load"].nunique() > 1).any():
+    if not isinstance(sweep.load_type, ClosedLoad) or (sweep.points.groupby("series")["load"].nunique() > 1).any():
         return f"qsim compare {out} --report report.html"
     return f"qsim surface {out}" if sweep.points["block_bytes"].nunique() > 1 else f"qsim predict {out} --at 1..64"

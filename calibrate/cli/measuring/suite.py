@@ -15,6 +15,7 @@ from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import drawn, section_text
 from calibrate.cli.options import conflicts, flag, option, page_in
+from measure.loads import ClosedLoad
 from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.runs import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
@@ -122,7 +123,7 @@ def _answer(results: SuiteResults, fitted: Sequence[Mapping[str, Fit]]) -> list[
     fits = [(f.series, replace(f, between_runs=max(f.between_runs, moves))) for one in fitted for f in one.values()]
     if fits:
         lines += knees_labelled(fits) if len(fits) > 1 else knee_lines(fits[0][1])
-    closed = [sweep.mean_points() for sweep in results.sweeps.values() if sweep.load_type.is_closed]
+    closed = [sweep.mean_points() for sweep in results.sweeps.values() if isinstance(sweep.load_type, ClosedLoad)]
     if not closed:
         return lines
     points = pd.concat(closed, ignore_index=True)

@@ -19,7 +19,7 @@ from calibrate.fitting.fit import Fit
 from calibrate.fitting.knee import USUAL
 from calibrate.lab.run.orders import Order
 from calibrate.sealing import canonical
-from measure.loads import Load
+from measure.loads import InjectedDelay, Load
 from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError
 
@@ -85,7 +85,7 @@ def _ninety(sweep: Sweep, used: Sequence[float], kind: Load) -> Judged:
     """Where the held-out points first reach 90 % of their highest throughput, interpolated between two of them."""
     standard = "the measured one"
     held_out = sweep.points[~sweep.points["load"].isin(list(used))]
-    mean = held_out.groupby("load")["throughput_per_s"].mean().sort_index(ascending=not kind.is_delay)
+    mean = held_out.groupby("load")["throughput_per_s"].mean().sort_index(ascending=not isinstance(kind, InjectedDelay))
     if len(mean) < 2:
         return Judged(None, standard, "fewer than two points were held out")
     loads, rates = mean.index.to_numpy(float), mean.to_numpy(float)
@@ -94,7 +94,7 @@ def _ninety(sweep: Sweep, used: Sequence[float], kind: Load) -> Judged:
     if at == 0:
         return Judged(None, standard, f"every held-out point is above {100 * USUAL:g} % of the peak")
     ends, heights = loads[at - 1 : at + 1], rates[at - 1 : at + 1]
-    if kind.is_delay:
+    if isinstance(kind, InjectedDelay):
         load = float(np.interp(wanted, heights, ends))
     else:
         load = float(np.exp(np.interp(np.log(wanted), np.log(heights), np.log(ends))))

@@ -23,6 +23,7 @@ from calibrate.sealing import seal
 from measure import load
 from measure.errors import DataError, StoreError
 from measure.fio.plan import FioPoint
+from measure.loads import ClosedLoad
 from measure.sweep import Sweep
 
 ORDER = "order.json"
@@ -175,8 +176,8 @@ def first_loads(order: Order) -> tuple[float, ...]:
     prediction is sealed before the rest cannot wait for :func:`calibrate.next.fourth_point`.
     """
     loads = order.loads
-    if order.load_type.is_closed:
+    if isinstance(order.load_type, ClosedLoad):
         return tuple(recommended(loads, 2))
     if len(loads) >= ENOUGH:
         return tuple(sorted({loads[0], loads[len(loads) // 4], loads[len(loads) // 2], loads[-1]}))
-    return tuple(to_begin_with(order.load_kind, loads))
+    return tuple(to_begin_with(order.load_type, loads))

@@ -6,13 +6,13 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
-from measure.loads import LOADS, Load, LoadKind, load_of
+from measure.loads import ClosedLoad, Depth, InjectedDelay, Load, load_from_dict
 from measure.machine.files import write_durably
 
 Device = Literal["known", "disk", "memory", "replay"]
@@ -35,7 +35,7 @@ class Order:
 
     device: Device
     label: str
-    load_kind: LoadKind
+    load_type: Load
     loads: tuple[float, ...]
     servers: int = 1
     service_s: float = 0.0
@@ -43,12 +43,6 @@ class Order:
     dataset: str = ""
     path: str = ""
     series: str = ""
-    load_unit: str = ""
-
-    @property
-    def load_type(self) -> Load:
-        """What varies; a table that counts clients calls its load so."""
-        return load_of(self.load_kind, self.load_unit or LOADS[self.load_kind].unit)
 
     @property
     def load_name(self) -> str:
@@ -60,15 +54,15 @@ class Order:
         """What is guessed, by its symbol."""
         if self.device == "known":
             return "N*"
-        return "N90" if self.load_type.is_closed else "The 90 % delay"
+        return "N90" if isinstance(self.load_type, ClosedLoad) else "The 90 % delay"
 
     @property
     def question(self) -> str:
         """The question for the class and the model."""
         if self.device == "known":
             return "Where does queueing start? Guess N* = R(1) · Xmax."
-        if self.load_type.is_closed:
-            return f"Guess N90: the first {self.load_type.noun} with 90 % of the highest throughput."
+        if isinstance(self.load_type, ClosedLoad):
+            return f"Guess N90: the first {self.load_type.singular} with 90 % of the highest throughput."
         return "Guess the longest delay that still has 90 % of the highest bandwidth."
 
     @property
@@ -87,8 +81,10 @@ class Order:
 
     def write(self, path: Path) -> None:
         """Keep it. StoreError where that cannot be."""
+        values = {**vars(self), **self.load_type.to_dict()}
+        del values["load_type"]
         try:
-            write_durably(path, json.dumps(asdict(self), indent=1).encode())
+            write_durably(path, json.dumps(values, indent=1).encode())
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -97,7 +93,8 @@ class Order:
         """The order that ``write`` stored. StoreError where it cannot be read."""
         try:
             values: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            return cls(**{**values, "loads": tuple(values["loads"])})
+            known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+            return cls(**{**known, "load_type": load_from_dict(values), "loads": tuple(values["loads"])})
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise StoreError(f"{path} cannot be read: {error}") from error
 
@@ -120,7 +117,7 @@ def order_for(folder: LabFolder, value: object) -> Order:
     device = _LIVE[name]
     if missing := device.why_not():
         raise ToolMissingError(missing)
-    order = Order(name, device.label, device.load_kind, tuple(map(float, device.loads)))
+    order = Order(name, device.label, device.load_type, tuple(map(float, device.loads)))
     if name != "known":
         return order
     draw = secrets.SystemRandom()
@@ -133,7 +130,7 @@ def _replay(folder: LabFolder, value: object) -> Order:
     source = folder.source(value)
     sweep = source.load()
     curves = sweep.points.groupby("series", sort=False)["load"].nunique()
-    if not (sweep.load_type.is_closed or sweep.load_type.is_delay) or curves.max() < FEWEST:
+    if not isinstance(sweep.load_type, ClosedLoad | InjectedDelay) or curves.max() < FEWEST:
         raise DataError(
             f"{source.label} has no curve over outstanding requests or delays of {FEWEST} points or more; "
             "choose another one"
@@ -145,12 +142,11 @@ def _replay(folder: LabFolder, value: object) -> Order:
     return Order(
         "replay",
         f"replay of {source.label}: {chosen}",
-        one.load_kind,
+        one.load_type,
         loads,
         dataset=source.dataset,
         path=path,
         series=chosen,
-        load_unit=one.load_unit,
     )
 
 
@@ -182,14 +178,14 @@ class _LiveDevice(NamedTuple):
 
     label: str
     offer: str
-    load_kind: LoadKind
+    load_type: Load
     loads: tuple[int, ...]
     why_not: Callable[[], str]
 
 
 _KNOWN, _DISK, _MEMORY = "a device whose truth is known", "the disk of this machine", "the memory of this machine"
 _LIVE: Mapping[Device, _LiveDevice] = {
-    "known": _LiveDevice(_KNOWN, f"{_KNOWN}, shown at the reveal", "queue_depth", KNOWN_DEPTHS, lambda: ""),
-    "disk": _LiveDevice(_DISK, f"{_DISK}: a file of the lab", "queue_depth", DEPTHS, _why_no_disk),
-    "memory": _LiveDevice(_MEMORY, _MEMORY, "injected_delay", DELAYS, _why_no_memory),
+    "known": _LiveDevice(_KNOWN, f"{_KNOWN}, shown at the reveal", Depth(), KNOWN_DEPTHS, lambda: ""),
+    "disk": _LiveDevice(_DISK, f"{_DISK}: a file of the lab", Depth(), DEPTHS, _why_no_disk),
+    "memory": _LiveDevice(_MEMORY, _MEMORY, InjectedDelay(), DELAYS, _why_no_memory),
 }

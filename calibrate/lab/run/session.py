@@ -62,7 +62,7 @@ class LabRun:
         EventLog(directory / EVENTS).add(
             "opened",
             label=order.label,
-            load_kind=order.load_kind,
+            load_kind=order.load_type.kind,
             load_name=order.load_name,
             loads=list(order.loads),
             quantity=order.quantity,

@@ -45,6 +45,7 @@ from calibrate.report.drawing import (
     solid,
     spans_decade,
 )
+from measure.loads import ThroughputLoad
 from measure.units import format_percent
 
 _REACH = 1.5
@@ -63,7 +64,7 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
     log_y = spans_decade(points.response_time_s)
     figure = empty_figure(x_axis.title, y_axis.title, log_y=log_y)
     x, y = x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s)
-    if points.load_type.is_throughput:
+    if isinstance(points.load_type, ThroughputLoad):
         low, high = y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s)
         add_band(figure, x, low, high, comparison.fit.level)
     figure.add_scatter(
@@ -75,7 +76,7 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         customdata=curve.load,
         hovertemplate=hover_text(x_axis, y_axis),
     )
-    if not points.load_type.is_throughput:
+    if not isinstance(points.load_type, ThroughputLoad):
         _add_crossbars(figure, comparison, x_axis, y_axis)
     if comparison.true_smooth is not None:
         throughput, response = comparison.true_smooth

@@ -14,6 +14,7 @@ from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import KeyFigure
+from measure.loads import ClosedLoad, MemoryLoad
 from measure.sweep import Sweep, histograms
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def evidence_of(
     comparison: Comparison, sweep: Sweep | None = None, *, tails: Tails | None = None, thorough: bool = False
 ) -> Evidence:
     """What supports ``comparison``, whose sweep was ``sweep``; ``thorough`` simulates its queue where it is closed."""
-    simulated = thorough and comparison.points.load_type.is_closed and comparison.fit.used
+    simulated = thorough and isinstance(comparison.points.load_type, ClosedLoad) and comparison.fit.used
     return Evidence(comparison, tails, _queue(comparison, sweep) if simulated else None)
 
 
@@ -68,12 +69,17 @@ def key_figures(fit: Fit) -> list[KeyFigure]:
     """Those that are known."""
     load, word = fit.load_type, knee_word(fit)
     doubt = "" if word == "sure" else f" ({word})"
-    knee = "bandwidth at the knee" if load.is_memory else "arrivals at the knee"
+    knee = "bandwidth at the knee" if isinstance(load, MemoryLoad) else "arrivals at the knee"
     peak, idle = "peak throughput", "latency of one request alone"
-    found = [(knee_figure(fit), f"{f'{load.noun} where queueing starts' if load.is_closed else knee}{doubt}")]
-    if load.is_closed:
-        found.append((knee_figure(fit, knee=fit.ninety), f"{load.noun} with 90 % of the peak"))
-    if load.is_memory:
+    found = [
+        (
+            knee_figure(fit),
+            f"{f'{load.singular} where queueing starts' if isinstance(load, ClosedLoad) else knee}{doubt}",
+        )
+    ]
+    if isinstance(load, ClosedLoad):
+        found.append((knee_figure(fit, knee=fit.ninety), f"{load.singular} with 90 % of the peak"))
+    if isinstance(load, MemoryLoad):
         peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
     return [
         key_figure(text, what) for text, what in (*found, (peak_figure(fit), peak), (idle_figure(fit), idle)) if text

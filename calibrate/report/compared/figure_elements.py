@@ -28,6 +28,7 @@ from calibrate.report.drawing import (
     solid,
     throughput_axis,
 )
+from measure.loads import ClosedLoad
 
 _BEYOND = 4 / 3
 """The factor by which an axis extends beyond the points."""
@@ -98,7 +99,7 @@ def mark_knee(figure: Drawing, comparison: Comparison) -> None:
         figure.add_shade(low, high, ORANGE, 0.2)
     figure.add_upright(float(scale.at(np.array(knee.load))), {"color": ORANGE, "width": 2})
     figure.add_to_legend(knee_name(comparison), {"color": ORANGE, "width": 3})
-    ninety = comparison.fit.ninety if comparison.points.load_type.is_closed else None
+    ninety = comparison.fit.ninety if isinstance(comparison.points.load_type, ClosedLoad) else None
     if ninety is not None and ninety.load is not None and load.min() <= ninety.load <= load.max():
         line = {"color": PURPLE, "width": 2, "dash": "dash"}
         figure.add_upright(float(scale.at(np.array(ninety.load))), line)

@@ -16,6 +16,7 @@ from calibrate.report.compared.simulated import add_simulated, queue_view
 from calibrate.report.table_text import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
 from measure.findings import SEVERITIES
+from measure.loads import Bandwidth, ClosedLoad, InjectedDelay
 from measure.sweep import Provenance
 from measure.units import format_duration, format_percent
 
@@ -59,7 +60,7 @@ def views_of(evidence: Evidence) -> ComparedCurve:
         from calibrate.report.compared.tails import tail_view  # which simulates
 
         main.append(tail_view(evidence.tails))
-    checks = [_little(comparison)] if comparison.points.load_type.is_closed else []
+    checks = [_little(comparison)] if isinstance(comparison.points.load_type, ClosedLoad) else []
     left_out = tuple(f"{what}: {why}" for what, why in evidence.left_out.items())
     if comparison.models:
         checks.append(_ladder(comparison))
@@ -85,11 +86,11 @@ def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
 def _curves(comparison: Comparison) -> list[View]:
     load, table = comparison.points.load_type, curves.curve_table(comparison)
     curve = curves.latency_against_throughput(comparison)
-    if load.is_bandwidth:
+    if isinstance(load, Bandwidth):
         return [View("curve", "Latency against bandwidth", _SQUARES, table, curve)]
     if comparison.is_open:
         return [View("curve", "Response time against arrival rate", _SQUARES, table, curve)]
-    memory = load.is_delay
+    memory = isinstance(load, InjectedDelay)
     return [
         View("curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
         View(

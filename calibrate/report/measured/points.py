@@ -16,7 +16,7 @@ from calibrate.report.table_text import end_of
 from measure.auditing.all_checks import audit
 from measure.datasets import about, load_dataset
 from measure.findings import SEVERITIES, Finding
-from measure.loads import Load
+from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load
 from measure.repeats import flag_outliers, half_width, intervals
 from measure.sweep import Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
@@ -54,12 +54,12 @@ class MeasuredData:
     @property
     def memory(self) -> bool:
         """Whether requests are a memory's cache lines."""
-        return self.load_type.is_probed
+        return isinstance(self.load_type, InjectedDelay | BufferSize)
 
     @property
     def load_name(self) -> str:
         """The load with its unit, for an axis."""
-        return self.load_type.named(self.sweep.load_unit)
+        return self.load_type.named
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -84,8 +84,10 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     """The sweep's points averaged over repeats, audited. Without a ``title`` it takes the sweep's name."""
     findings = sorted((*sweep.findings, *audit(sweep)), key=lambda f: -SEVERITIES.index(f.severity))
     points, size_name = _with_size(sweep)
-    table = _averaged(points, closed=sweep.load_type.is_closed)
-    unit_bytes = float(CACHE_LINE_BYTES) if sweep.load_type.is_probed else table["block_bytes"]
+    table = _averaged(points, closed=isinstance(sweep.load_type, ClosedLoad))
+    unit_bytes = (
+        float(CACHE_LINE_BYTES) if isinstance(sweep.load_type, InjectedDelay | BufferSize) else table["block_bytes"]
+    )
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return MeasuredData(
         title or sweep.name or sweep.provenance.source or "measured",
@@ -111,7 +113,7 @@ def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
         given = sweep.provenance.details.get(key)
         if isinstance(given, Mapping) and len(set(given.values())) > 1:
             return points.assign(size_bytes=points["series"].map(dict(given)).astype(float)), name
-    if not sweep.load_type.is_probed:
+    if not isinstance(sweep.load_type, InjectedDelay | BufferSize):
         return points.assign(size_bytes=points["block_bytes"]), "block size"
     found = [_STRIDE.search(s) for s in points["series"]]  # the probe names strides that are not one line
     strides = [parse_bytes(t.group(1)) if t else b for t, b in zip(found, points["block_bytes"], strict=True)]

@@ -44,6 +44,7 @@ from calibrate.report.table_text import end_of
 from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError
+from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 
@@ -129,7 +130,7 @@ def _curves(measured: MeasuredData, least: int = 2) -> pd.DataFrame:
 def _with_latency(measured: MeasuredData) -> pd.DataFrame:
     """The points of curves that may have a knee: none for open arrivals, or over buffer sizes."""
     rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
-    return rows.head(0) if measured.load_type.is_open or measured.load_type.is_size else rows
+    return rows.head(0) if isinstance(measured.load_type, ArrivalRate | BufferSize) else rows
 
 
 def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
@@ -141,7 +142,7 @@ def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[
     x_axis, y_axis, word = axis_of(measured, column, rows), axis_of(measured, "latency_s", rows), word_of(column)
     scale = AxisScale(x_axis.title, log=False, factor=x_axis.factor)
     # Along a curve the load grows; the bandwidth may bend back, so the order is the load's.
-    ordered = rows.sort_values(["load"], ascending=not measured.load_type.is_delay, kind="stable")
+    ordered = rows.sort_values(["load"], ascending=not isinstance(measured.load_type, InjectedDelay), kind="stable")
     figure = lines([(str(n), g, "latency_s") for n, g in ordered.groupby("series", sort=False)], column, scale, y_axis)
     first = rows.groupby("series", sort=False).first()
     per_request = first[column] / first["throughput_per_s"]
@@ -190,11 +191,11 @@ def _knee_caption(knees: list[Knee]) -> str:
 def _against_load(measured: MeasuredData) -> list[View]:
     """Throughput (a memory's bandwidth) and latency against the load."""
     rows = _curves(measured)
-    if rows.empty or measured.load_type.is_bandwidth:
+    if rows.empty or isinstance(measured.load_type, Bandwidth):
         return []
     scale = load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
-    what = measured.sweep.load_kind.replace("_", " ")
-    columns = ["latency_s"] if measured.load_type.is_open else [rate_of(measured), "latency_s"]
+    what = measured.load_type.kind.replace("_", " ")
+    columns = ["latency_s"] if isinstance(measured.load_type, ArrivalRate) else [rate_of(measured), "latency_s"]
     return _against(measured, rows.sort_values("load", kind="stable"), "load", what, "load", "series", scale, columns)
 
 

@@ -37,14 +37,14 @@ from measure.formats.tables.columns import (
     settle,
     with_load_over_time,
 )
-from measure.loads import LOADS, LoadKind
+from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Load, counted_in
 from measure.origin import ORIGIN
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
 _WORDS = {"load": "load", **WORDS, "jobs": "number of jobs"}
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
-_KINDS: Mapping[str, LoadKind] = {"depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate"}
+_KINDS: Mapping[str, Load] = {"depth": Depth(), "delay": InjectedDelay(), "arrival_rate": ArrivalRate()}
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
 _MOST_LINES = 10
 
@@ -93,16 +93,15 @@ def csv_sweep(
         what = f"{counted(len(unused), 'column')} not used: {', '.join(unused[:_MOST_LINES])}{more}"
         remedy = "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series)."
         findings.append(note("columns", f"{name}: {what}.", remedy, "their names say nothing that is known here."))
-    kind = _KINDS[roles.load.role]
+    load = _load_of(roles.load, multiplied=roles.per_job)
     points = pd.DataFrame(rows.records)
     points["repeat"] = points.groupby(["series", "load"]).cumcount()
     points["source"] = name
-    if LOADS[kind].is_closed and "jobs" not in roles:
+    if isinstance(load, ClosedLoad) and "jobs" not in roles:
         points["depth"] = points["load"]
     return Sweep(
         points.drop(columns="buffer"),
-        kind,
-        _unit_of(roles.load, kind, multiplied=roles.per_job),
+        load,
         Provenance(tool="csv", source=name, details=_details(roles, points)),
         tuple(findings),
         name=name,
@@ -227,12 +226,13 @@ def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
     )
 
 
-def _unit_of(load: ColumnRole, kind: LoadKind, *, multiplied: bool) -> str:
-    """The unit of the load: the table's word for requests (clients, threads), or the unit of its delay."""
-    if LOADS[kind].is_delay and load.unit:
-        return load.unit
-    is_noun = LOADS[kind].is_closed and load.constant is None and not multiplied
-    return load_noun(load.column) if is_noun else LOADS[kind].unit
+def _load_of(role: ColumnRole, *, multiplied: bool) -> Load:
+    """The kind of load, with the table's word for requests (clients, threads), or the unit of its delay."""
+    load = _KINDS[role.role]
+    if isinstance(load, InjectedDelay) and role.unit:
+        return InjectedDelay(unit=role.unit)
+    is_noun = isinstance(load, ClosedLoad) and role.constant is None and not multiplied
+    return counted_in(load_noun(role.column)) if is_noun else load
 
 
 def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def test_every_table_is_either_read_or_refused_here() -> None:
 @pytest.mark.parametrize(("name", "unit", "last"), READ)
 def test_a_table_is_read_in_si_and_obeys_littles_law(name: str, unit: str, last: tuple[float, ...]) -> None:
     sweep = load(TABLES / name)
-    assert (sweep.load_kind, sweep.load_unit) == ("queue_depth", unit)
+    assert (sweep.load_type.kind, sweep.load_type.unit) == ("queue_depth", unit)
     row = sweep.points[["load", "throughput_per_s", "latency_s"]].iloc[-1]
     assert row.tolist() == pytest.approx(last)
     assert [f for f in audit(sweep) if f.severity == "error"] == []

@@ -12,6 +12,7 @@ from made_up import points_at
 
 from calibrate import fit, points_of
 from calibrate.points import LATE, LOCAL, MOST, SERVICE, VIRTUAL
+from measure.loads import Clients
 from measure.sweep import Provenance, Sweep
 
 N = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -36,7 +37,7 @@ def test_the_share_of_a_machine(details: dict[str, Any], expected: float) -> Non
 
 
 def test_a_service_moves_more_than_a_drive() -> None:
-    assert share(replace(sweep(), load_unit="clients")) == pytest.approx(SERVICE)
+    assert share(replace(sweep(), load_type=Clients())) == pytest.approx(SERVICE)
 
 
 @pytest.mark.parametrize("details", [{}, VIRTUAL_HOST])

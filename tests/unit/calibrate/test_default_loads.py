@@ -10,12 +10,14 @@ from calibrate import compare, fit
 from calibrate.next import recommended, to_calibrate_on
 from calibrate.points import Points, points_of
 from measure import Sweep
-from measure.loads import LoadKind
+from measure.loads import ArrivalRate, Depth, InjectedDelay, Load
+
+DEPTH = Depth()
 
 
-def points(loads: list[float], kind: LoadKind = "queue_depth", rates: list[float] | None = None) -> Points:
+def points(loads: list[float], kind: Load = DEPTH, rates: list[float] | None = None) -> Points:
     x = np.array(rates if rates is not None else [n / (n + 10) * 1e5 for n in loads])
-    return points_of(Sweep(points_at(loads, x, 1e-5), load_kind=kind))
+    return points_of(Sweep(points_at(loads, x, 1e-5), load_type=kind))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +51,8 @@ def test_of_few_depths_two_are_calibrated_on_and_of_many_three() -> None:
 
 
 def test_of_other_loads_the_ends_and_the_middle_are() -> None:
-    assert to_calibrate_on(points([100, 200, 390, 500, 700], "arrival_rate")) == [100, 390, 700]
-    assert to_calibrate_on(points([0, 100, 500, 2500], "injected_delay", [8e8, 6e8, 2.6e8, 1e8])) == [0, 500, 2500]
+    assert to_calibrate_on(points([100, 200, 390, 500, 700], ArrivalRate())) == [100, 390, 700]
+    assert to_calibrate_on(points([0, 100, 500, 2500], InjectedDelay(), [8e8, 6e8, 2.6e8, 1e8])) == [0, 500, 2500]
     assert to_calibrate_on(points([1e9, 4e9, 6.6e9, 9e9, 1e10], "bandwidth")) == [1e9, 6.6e9, 1e10]
 
 

@@ -130,7 +130,7 @@ def test_a_notebook_a_script_a_readme_and_pictures_beside_the_data_are_left_out_
 ) -> None:
     _write(tmp_path, **data, **BESIDE)
     sweep = load(tmp_path)
-    assert (sweep.load_kind, len(sweep)) == (kind, points)
+    assert (sweep.load_type.kind, len(sweep)) == (kind, points)
     (finding,) = [f for f in sweep.findings if f.check in ("files-left-out", "unreadable-file")]
     assert finding.severity == "info"
     assert finding.message == (
@@ -168,7 +168,7 @@ def test_curves_over_another_load_are_left_out_and_named(tmp_path: Path, folder:
     _write(tmp_path, **{"mess.csv": MESS})
     _write(tmp_path / folder, **{"bwlat_70.txt": PAIRS, "bwlat_50.txt": PAIRS})
     sweep = load(tmp_path)
-    assert (sweep.load_kind, len(sweep)) == ("injected_delay", 2)
+    assert (sweep.load_type.kind, len(sweep)) == ("injected_delay", 2)
     (finding,) = [f for f in sweep.findings if f.check == "files-left-out"]
     assert (
         finding.message

@@ -1,43 +1,57 @@
-"""Every kind of load is one entry of LOADS, and what differs between kinds is asked of it."""
+"""Every kind of load is a type that knows its words, its limits and its law."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import get_args
+import json
+from inspect import isabstract
+from typing import Any, get_args
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_up import points_at
 from typer.main import get_command
 
-from calibrate import compare, fit
+from calibrate import compare, fit, predict
 from calibrate.cli.app import app
-from measure import audit
+from calibrate.fitting.fit import Fit
+from measure import audit, load_dataset
 from measure.errors import DataError
-from measure.loads import LOADS, Load, LoadKind
-from measure.sweep import Sweep
+from measure.loads import (
+    LOADS,
+    ArrivalRate,
+    Bandwidth,
+    BufferSize,
+    Clients,
+    Depth,
+    InjectedDelay,
+    Load,
+    LoadKind,
+    Outstanding,
+    counted_in,
+    load_from_dict,
+)
+from measure.sweep import Sweep, join
 from measure.units import parse_bytes, parse_rate
 
-EVERY = [pytest.param(load, id=kind) for kind, load in LOADS.items()]
+KINDS: tuple[type[Load], ...] = (Depth, Clients, Outstanding, ArrivalRate, InjectedDelay, Bandwidth, BufferSize)
+EVERY = [pytest.param(kind(), id=kind.__name__) for kind in KINDS]
 PARSERS = {"requests/s": parse_rate, "B/s": lambda text: parse_bytes(text.removesuffix("/s")), "B": parse_bytes}
-NATURES = ("is_closed", "is_open", "is_delay", "is_bandwidth", "is_size")
+WORDS = ("law", "name", "singular", "plural", "unit", "symbol", "knee_symbol", "column", "more", "rate_name")
 
 
-def test_the_kinds_of_files_and_the_loads_are_the_same() -> None:
+def test_each_name_of_a_load_in_files_has_a_type() -> None:
     assert tuple(LOADS) == get_args(LoadKind)
-    assert [load.kind for load in LOADS.values()] == list(LOADS)
+    assert {kind.kind for kind in KINDS} == set(LOADS)
 
 
 @pytest.mark.parametrize("load", EVERY)
-def test_a_load_has_every_word_and_one_nature(load: Load) -> None:
-    optional = {"option", "knee_unit"}
-    words = {f.name: getattr(load, f.name) for f in fields(load) if f.type == "str" and f.name not in optional}
-    assert len(words) == 8
-    assert all(words.values())
-    assert sum(getattr(load, nature) for nature in NATURES) == 1
+def test_a_load_has_every_word(load: Load) -> None:
+    assert not isabstract(type(load))
+    assert all(isinstance(getattr(load, word), str) and getattr(load, word) for word in WORDS)
     assert load.least_points >= 1
     assert all((load.may_be_zero or value > 0) and value <= load.most for value in load.default_points)
-    assert "qsim measure" in load.more
 
 
 @pytest.mark.parametrize("load", EVERY)
@@ -50,8 +64,8 @@ def test_the_text_of_a_load_reads_back(load: Load, value: float) -> None:
 
 
 def test_words_that_name_a_kind_differ() -> None:
-    for name in ("name", "noun", "plural", "symbol"):
-        assert len({getattr(load, name) for load in LOADS.values()}) == len(LOADS)
+    for word in ("name", "singular", "plural"):
+        assert len({getattr(kind(), word) for kind in KINDS}) == len(KINDS)
 
 
 @pytest.mark.parametrize("load", [p for p in EVERY if p.values[0].option])
@@ -61,37 +75,119 @@ def test_its_option_is_one_of_the_measuring_commands(load: Load) -> None:
     assert load.option in {option for c in commands for p in c.params for option in p.opts}
 
 
-def test_a_new_kind_of_load_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    clients = replace(LOADS["queue_depth"], kind="clients", name="clients N", noun="client", plural="clients")
-    monkeypatch.setitem(LOADS, "clients", clients)
-    load = np.array([1.0, 2, 4, 8, 16, 32, 64])
-    throughput = 1e5 * load / (load + 8)
-    sweep = Sweep(points_at(load, throughput), load_kind="clients", load_unit="clients", name="web")
-    audit(sweep)
-    compared = compare(sweep)
-    assert compared.fit.load_name == "clients N"
-    assert compared.split == "calibrated on clients 1, 8, 64; the other 4 points are held out"
-
-
-def test_a_sweep_over_an_unknown_load_is_refused_in_one_line() -> None:
-    with pytest.raises(DataError, match="load_kind is 'coffee'; it must be one of queue_depth"):
-        Sweep(points_at([1], 1), "coffee")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Depth([1, 0]), "values must be greater than zero"),
+        (lambda: ArrivalRate([float("nan")]), "values must be"),
+        (lambda: InjectedDelay([-1]), "values must be zero or more"),
+        (lambda: Depth([1e7]), "at most 1e[+]06"),
+        (lambda: Depth(jobs=0), "jobs must be 1 or more"),
+        (lambda: Clients(think=-1.0), "think must be zero or more seconds"),
+        (lambda: Clients(noun="requests in 4 jobs"), "noun must be a word"),
+        (lambda: ArrivalRate(gaps="even"), "gaps must be poisson or paced"),
+    ],
+)
+def test_a_load_beyond_its_limits_is_refused_by_name(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize(
-    ("jobs", "place", "several"),
+    "load",
     [
-        ([4, 4, 4], "outstanding 9.5 (iodepth 2.4 × 4 jobs)", "outstanding 1, 9.5, 64"),
-        ([1, 2, 4], "outstanding 9.5", "outstanding 1, 9.5, 64"),
-        ([1, 1, 1], "depth 9.5", "depths 1, 9.5, 64"),
+        *(kind() for kind in KINDS),
+        Depth(jobs=4),
+        Depth(jobs=None),
+        Clients(think=None),
+        Clients(think=0.25, noun="users"),
+        ArrivalRate(gaps="paced"),
+        InjectedDelay(unit="ns"),
     ],
 )
-def test_a_load_of_several_jobs_names_what_is_outstanding_and_the_depth_of_each(jobs, place, several) -> None:
+def test_a_load_reads_back_from_json(load: Load) -> None:
+    assert load_from_dict(json.loads(json.dumps(load.to_dict()))) == load
+
+
+def test_a_load_is_printed_as_it_is_typed_without_defaults() -> None:
+    assert repr(ArrivalRate([2e3, 8e3], gaps="paced")) == "ArrivalRate([2000, 8000], gaps='paced')"
+    assert repr(Clients([10], think=None, noun="users")) == "Clients([10], think=None, noun='users')"
+    assert repr(Depth([0.5, 64])) == "Depth([0.5, 64])"
+
+
+def test_an_unknown_name_of_a_load_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"load_kind must be one of queue_depth, .* not 'coffee'"):
+        load_from_dict({"load_kind": "coffee"})
+    with pytest.raises(TypeError, match="load_type must be a kind of load, such as Depth"):
+        Sweep(points_at([1], 1), "coffee")  # type: ignore[arg-type]
+
+
+@given(n=st.floats(1, 1e5), service=st.floats(1e-6, 10), think=st.floats(0, 10))
+def test_the_law_of_clients_who_think_holds_both_ways(n: float, service: float, think: float) -> None:
+    load, rate = Clients(think=think), n / (service + think)
+    assert load.by_law(rate, service) == pytest.approx(n)
+    assert load.response_by_law(n, rate) == pytest.approx(service, rel=1e-6, abs=1e-9 * think)
+    assert load.think_by_law(n, rate, service) == pytest.approx(think, rel=1e-6, abs=1e-9 * service)
+    assert Clients(think=None).by_law(rate, service) is None
+
+
+def test_clients_without_a_think_time_and_depths_obey_n_equals_x_r() -> None:
+    for load in (Depth(), Clients(), Outstanding()):
+        assert load.by_law(200.0, 0.04) == pytest.approx(8)
+        assert load.response_by_law(8.0, 200.0) == pytest.approx(0.04)
+
+
+def test_a_sweep_over_clients_is_audited_compared_and_predicted_in_their_words() -> None:
+    load = np.array([1.0, 2, 4, 8, 16, 32, 64])
+    sweep = Sweep(points_at(load, 1e5 * load / (load + 8)), Clients(noun="tellers"), name="bank")
+    audit(sweep)
+    compared = compare(sweep)
+    assert compared.fit.load_name == "tellers N"
+    assert compared.split == "calibrated on tellers 1, 8, 64; the other 4 points are held out"
+    assert predict(compared.fit, [16]).load_type == Clients(noun="tellers")
+
+
+def test_clients_with_different_think_times_are_not_one_sweep() -> None:
+    sweeps = [Sweep(points_at([1, 8], [10, 70]), Clients(think=z)) for z in (0.1, 0.2)]
+    with pytest.raises(DataError, match=r"Clients\(think=0.1\) and in Clients\(think=0.2\) cannot be one sweep"):
+        join([("a", sweeps[0]), ("b", sweeps[1])], "both")
+
+
+def test_a_tables_word_for_requests_is_the_type_of_its_load() -> None:
+    assert [counted_in(word) for word in ("requests", "users", "outstanding")] == [
+        Depth(),
+        Clients(noun="users"),
+        Outstanding(),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "known", "place", "several"),
+    [
+        ([4, 4, 4], 4, "outstanding 9.5 (iodepth 2.4 × 4 jobs)", "outstanding 1, 9.5, 64"),
+        ([1, 2, 4], None, "outstanding 9.5", "outstanding 1, 9.5, 64"),
+        ([1, 1, 1], 1, "depth 9.5", "depths 1, 9.5, 64"),
+    ],
+)
+def test_a_depth_knows_the_jobs_that_share_it_and_a_fit_on_file_does(jobs, known, place, several) -> None:
     loads = np.array([1.0, 9.5, 64])
     sweep = Sweep(points_at(loads, 1e4 * loads, jobs=jobs))
     fitted = fit(sweep)
-    for load in (sweep.load_type, fitted.load_type):
+    again = Fit.from_dict(json.loads(json.dumps(fitted.to_dict())))
+    for load in (sweep.load_type, fitted.load_type, again.load_type):
+        assert load == Depth(jobs=known)
         assert load.at(9.5) == place
         assert load.at(*loads) == several
         assert load.unit == "requests"
     assert fitted.load_type.at(1) == place.split()[0] + " 1"  # fewer than the jobs
+
+
+def test_one_curve_of_several_has_the_jobs_of_its_own_points() -> None:
+    table = points_at([4, 8, 1, 2], [4e4, 7e4, 1e4, 2e4], jobs=[4, 4, 1, 1])
+    sweep = Sweep(table.assign(series=["shared", "shared", "alone", "alone"]))
+    assert [sweep.load_type, *(sweep.select(s).load_type for s in sweep.series)] == [
+        Depth(jobs=None),
+        Depth(jobs=4),
+        Depth(),
+    ]
+    assert load_dataset("004-ssd-depth").load_type == Depth()

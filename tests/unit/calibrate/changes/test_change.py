@@ -12,7 +12,7 @@ from calibrate.changes.change import Change, changed
 from calibrate.points import LOCAL
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import LOADS
+from measure.loads import ArrivalRate, Clients, Depth
 from measure.sweep import Sweep
 
 LOADS_OF_J1 = np.array([1.0, 4, 8, 16, 32, 64])
@@ -32,13 +32,13 @@ def compared(
     new: np.ndarray, noise: float, repeats: int, seed: int, *, margin: float = 0.05, rounds: float = 0.0
 ) -> Change:
     sweeps = (drawn(r, noise, repeats, 2 * seed + k, rounds) for k, r in enumerate((HEALTHY, new)))
-    return changed("r", LOADS["queue_depth"], LOADS_OF_J1, *sweeps, margin=margin)  # type: ignore[arg-type]
+    return changed("r", Depth(), LOADS_OF_J1, *sweeps, margin=margin)  # type: ignore[arg-type]
 
 
 def sweep(rates: np.ndarray, noise: float = 0.01, repeats: int = 3, seed: int = 1, **more: object) -> Sweep:
     throughput = drawn(rates, noise, repeats, seed)["throughput"]
     tables = [points_at(LOADS_OF_J1, x, repeat=k, **more) for k, x in enumerate(throughput)]
-    return Sweep(pd.concat(tables, ignore_index=True), load_unit="clients")
+    return Sweep(pd.concat(tables, ignore_index=True), load_type=Clients())
 
 
 @pytest.mark.parametrize("repeats", [1, 3, 5])
@@ -108,7 +108,7 @@ def test_doubts_of_the_audit_widen_the_intervals():
     sweeps = [drawn(HEALTHY, 0.01, 3, seed) for seed in (1, 2)]
     doubt = Finding("unsteady", "warning", "runs were not steady")
     plain, doubted = (
-        changed("r", LOADS["queue_depth"], LOADS_OF_J1, *sweeps, findings)  # type: ignore[arg-type]
+        changed("r", Depth(), LOADS_OF_J1, *sweeps, findings)  # type: ignore[arg-type]
         for findings in ((), (doubt,))
     )
     assert doubted.findings == (doubt,)
@@ -135,7 +135,7 @@ def test_an_open_sweep_is_judged_by_its_response_times_at_the_rates_asked_for():
         reached = rates * np.exp(0.003 * random.standard_normal(12))
         times = slower * 1e-4 / (1 - rates / 1e4) * np.exp(0.01 * random.standard_normal(12))
         table = {"series": "r", "load": reached, "throughput_per_s": reached, "latency_s": times}
-        return Sweep(pd.DataFrame(table).assign(asked_rate_per_s=rates), load_kind="arrival_rate", load_unit="1/s")
+        return Sweep(pd.DataFrame(table).assign(asked_rate_per_s=rates), load_type=ArrivalRate())
 
     found = change(arrivals(1, 1.0), arrivals(2, 1.3))
     assert [c.load for c in found.loads] == [1000, 2000, 4000, 8000]
@@ -145,7 +145,7 @@ def test_an_open_sweep_is_judged_by_its_response_times_at_the_rates_asked_for():
 
 
 def test_one_run_at_two_loads_is_undecided_and_says_what_to_do():
-    few = [Sweep(sweep(HEALTHY, repeats=1, seed=k).points.iloc[:2], load_unit="clients") for k in (1, 2)]
+    few = [Sweep(sweep(HEALTHY, repeats=1, seed=k).points.iloc[:2], load_type=Clients()) for k in (1, 2)]
     found = change(*few)
     assert found.verdict == "undecided"
     assert found.detectable_pct is None
@@ -154,6 +154,6 @@ def test_one_run_at_two_loads_is_undecided_and_says_what_to_do():
 
 def test_what_cannot_be_compared_is_refused_in_a_line():
     whole = sweep(HEALTHY)
-    low, high = (Sweep(whole.points[at], load_unit="clients") for at in (whole.points.load < 8, whole.points.load > 8))
+    low, high = (Sweep(whole.points[at], load_type=Clients()) for at in (whole.points.load < 8, whole.points.load > 8))
     with pytest.raises(DataError, match="have no common load"):
         change(low, high)

@@ -15,6 +15,7 @@ from calibrate.models.closed import PNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset
+from measure.loads import ArrivalRate, InjectedDelay
 from qsim import MMcN, solve
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
@@ -29,7 +30,7 @@ def memory_sweep() -> Sweep:
     delays = np.array([0.0, 50, 200, 500, 1000, 5000, 20_000])
     throughput, response = DelayLaw().curve(np.array([[57.0, 1.36e-9, 65e-9, 20e-9, 4.8e8, 1.2]]), delays)
     made = points_at(delays, throughput[0], response[0])
-    return Sweep(made, load_kind="injected_delay", load_unit="cycles", name="made")
+    return Sweep(made, load_type=InjectedDelay(), name="made")
 
 
 def test_all_points_give_the_parameters_back() -> None:
@@ -194,7 +195,7 @@ def test_several_series_must_be_told_apart() -> None:
 
 def test_an_open_sweep_has_no_closed_model_and_a_closed_one_no_open_model() -> None:
     with pytest.raises(ValueError, match="'p-norm' needs a sweep over queue depths"):
-        fit(Sweep(closed_sweep().points, load_kind="arrival_rate"), model="p-norm")
+        fit(Sweep(closed_sweep().points, load_type=ArrivalRate()), model="p-norm")
     with pytest.raises(ValueError, match="'M/M/1' needs a sweep over arrival rates"):
         fit(closed_sweep(), model="M/M/1")
 
@@ -225,7 +226,7 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: d | {"table": 5}, "table must be an object, not 5"),
         (lambda d: d | {"table": {"values": d["table"]["values"]}}, "table lacks misfit, weight, directions"),
         (lambda d: d | {"level": 7}, "level must be between 0 and 1, not 7"),
-        (lambda d: d | {"load_kind": "moon"}, "'moon' is unknown"),
+        (lambda d: d | {"load_kind": "moon"}, "load_kind must be one of queue_depth"),
         (lambda d: d | {"used": ["a", "b"]}, "used must be numbers"),
         (lambda d: d | {"used_noise": [0.0]}, "as many of each"),
         (lambda d: d | {"used_response_s": [0.0, 1.0]}, "above zero"),

@@ -15,6 +15,7 @@ from measure import Sweep
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
+from measure.loads import ArrivalRate, InjectedDelay
 
 CHECK = "misses-its-points"
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -41,7 +42,7 @@ def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
 def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None:
     def opened(last: float) -> Sweep:
         rates = np.array([1e3, 4e3, 8e3])
-        return Sweep(points_at(rates, [1e3, 4e3, last], [9e-5, 12e-5, 9e-4]), load_kind="arrival_rate", load_unit="1/s")
+        return Sweep(points_at(rates, [1e3, 4e3, last], [9e-5, 12e-5, 9e-4]), load_type=ArrivalRate())
 
     (told,) = [f for f in doubts_about(fit(opened(5e3)), opened(5e3)) if f.check == "not-served"]
     assert (told.severity, told.load) == ("error", 8e3)
@@ -77,7 +78,7 @@ def test_a_sweep_that_ends_below_the_knee_is_told_with_the_fit() -> None:
 def test_too_few_points_are_refused_with_the_command_that_gives_more() -> None:
     with pytest.raises(DataError, match=r"0 points .* needs 1; .* depths 1 and 32.*: qsim measure fio TARGET --depths"):
         fit(sweep(0.01), [])
-    memory = Sweep(points_at([0, 100], 1e8, 1e-7), load_kind="injected_delay", load_unit="ns")
+    memory = Sweep(points_at([0, 100], 1e8, 1e-7), load_type=InjectedDelay(unit="ns"))
     with pytest.raises(DataError, match=r"needs 3; .* qsim measure memory --delays"):
         fit(memory)
 

@@ -15,6 +15,7 @@ from calibrate.sealing import seal
 from calibrate.tails.objective import objective_knee
 from measure import load_dataset
 from measure.formats.tables.table import csv_sweep
+from measure.loads import InjectedDelay
 from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -95,7 +96,7 @@ def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_al
     rates = [386e6, 418e6, 417e6, 112e6, 115e6, 115e6, 7.97e6, 5.88e6, 8.19e6]
     times = [348e-9, 295e-9, 214e-9, 334e-9, 182e-9, 198e-9, 196e-9, 328e-9, 188e-9]
     table = points_at(np.repeat([0, 500, 20000], 3), rates, times, repeat=[0, 1, 2] * 3)
-    fitted = fit(Sweep(table, load_kind="injected_delay", load_unit="cycles"))
+    fitted = fit(Sweep(table, load_type=InjectedDelay()))
     assert fitted.knee.load is not None
     assert fitted.knee.high is None
     assert seal([fitted], [[0.0, 100.0]], tmp_path / "sealed.json").fits[0].knee == fitted.knee
@@ -123,6 +124,6 @@ def test_knees_of_curves_with_several_jobs_count_all_that_is_outstanding():
     rows = [f"{d},{j},{10_000 * min(d * j, 8)}" for j in (1, 4) for d in (1, 4, 16)]
     sweep = csv_sweep("iodepth,numjobs,iops\n" + "\n".join(rows) + "\n")
     fits = [fit(sweep.select(series)) for series in sweep.series]
-    assert [f.load_type.noun for f in fits] == ["depth", "outstanding"]
+    assert [f.load_type.singular for f in fits] == ["depth", "outstanding"]
     assert knees_labelled([(f.series, f) for f in fits])[0].startswith("QUEUEING STARTS outstanding ")
     assert "QUEUEING STARTS, outstanding" in fits_table(fits)

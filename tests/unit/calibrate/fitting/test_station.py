@@ -10,6 +10,7 @@ from calibrate.fitting.station import drawn_throughputs
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
+from measure.loads import Clients
 from qsim import Closed, Delay, Empirical, Exponential, Open, Station, simulate, solve
 
 SSD = "004-ssd-depth"
@@ -166,7 +167,7 @@ def test_draws_are_as_uncertain_as_the_fit_in_its_knee_and_its_peak() -> None:
 
 def test_drawn_services_collapse_beyond_the_deepest_load_as_often_as_the_prediction_says() -> None:
     n = np.array([1.0, 4, 16, 64])
-    made = fit(Sweep(points_at(n, 100 * n / (n + 7)), load_unit="clients"))
+    made = fit(Sweep(points_at(n, 100 * n / (n + 7)), load_type=Clients()))
     deep = [f.predict([640]).throughput_per_s[0] for f in made.draws(300, seed=2)]
     _, low, _ = made.predict([640]).throughput_band(0)
     assert 0.02 < np.mean(np.array(deep) < low) < 0.12

@@ -8,11 +8,12 @@ from made_up import points_at
 
 from calibrate import fit, predict
 from calibrate.models.collapse import DELAYS, HAZARD, SHARES, collapsing, losses
+from measure.loads import counted_in
 from measure.sweep import Sweep
 
 
 def sweep(unit: str) -> Sweep:
-    return Sweep(points_at([1, 32], [1e3, 10e3]), load_unit=unit)
+    return Sweep(points_at([1, 32], [1e3, 10e3]), load_type=counted_in(unit))
 
 
 def test_the_delays_have_the_mean_of_the_hazard() -> None:

@@ -10,6 +10,7 @@ from calibrate.fitting.fit import fit_points
 from calibrate.fitting.predicted_curve import predict
 from calibrate.models.delay_law import MISSES, BothAxes, DelayLaw
 from calibrate.points import Points
+from measure.loads import InjectedDelay
 
 TYPICAL = np.array([57.0, 1.36e-9, 65e-9, 5e-9, 4.8e8, 1.3])
 DELAYS = np.array([0.0, 2.0, 15.0, 100.0, 500.0, 20_000.0])
@@ -81,7 +82,7 @@ def measured(values: np.ndarray = TYPICAL, loads: np.ndarray = DELAYS, bent: np.
     throughput, response = (v[0] for v in DelayLaw().curve(values[None, :], loads))
     nothing = np.full(len(loads), np.nan)
     ones = np.ones(len(loads))
-    return Points("read", "injected_delay", "cycles", loads, throughput, response * bent, ones, nothing, nothing)
+    return Points("read", InjectedDelay(), loads, throughput, response * bent, ones, nothing, nothing)
 
 
 def test_between_its_points_the_prediction_leans_to_what_the_law_misses() -> None:

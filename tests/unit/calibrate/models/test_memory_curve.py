@@ -14,6 +14,7 @@ from calibrate.next import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
 from measure import load_dataset
 from measure.errors import DataError
+from measure.loads import Bandwidth
 from measure.sweep import Sweep
 
 TRUE = np.array([90e-9, 0.35, 0.08, 101e9])
@@ -23,7 +24,7 @@ BANDWIDTHS = np.array([0.2, 5, 15, 30, 45, 60, 66, 80, 88, 94, 98, 100]) * 1e9
 def published(values: np.ndarray = TRUE) -> Sweep:
     lines, latency = MemoryCurve().curve(values[None, :], BANDWIDTHS)
     points = pd.DataFrame({"series": "read", "load": BANDWIDTHS, "throughput_per_s": lines[0], "latency_s": latency[0]})
-    return Sweep(points, "bandwidth", "B/s")
+    return Sweep(points, Bandwidth())
 
 
 def test_the_ends_a_point_near_the_middle_and_one_near_the_wall_are_calibrated_on() -> None:
@@ -115,7 +116,7 @@ def test_a_buffer_that_fits_a_cache_is_refused_by_whatever_fits_a_memory() -> No
             refused()
     faster = published().points.assign(latency_s=lambda t: t["latency_s"] / 20)
     with pytest.raises(DataError, match=r"a cache of the CPU|a level-1 or level-2 cache"):
-        points_of(Sweep(faster, "bandwidth", "B/s"))
+        points_of(Sweep(faster, Bandwidth()))
 
 
 def test_a_knee_of_which_the_points_determine_neither_latency_nor_peak_is_assumed() -> None:

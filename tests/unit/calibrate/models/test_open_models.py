@@ -11,6 +11,7 @@ from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, OpenModel, sakase
 from calibrate.report.page import write_report
 from measure import Sweep
 from measure.errors import DataError
+from measure.loads import ArrivalRate
 from qsim import Deterministic, Exponential, GGc, LogNormal, MMc, solve
 
 S = 2e-3
@@ -24,7 +25,7 @@ def open_sweep(
     away = np.exp(noise * np.random.default_rng(2).standard_normal(len(asked)))
     response = model.curve(np.array([values]), 1.01 * asked)[1][0] * away
     made = points_at(1.01 * asked, 1.01 * asked, response, asked_rate_per_s=asked, repeat=repeat, **columns)
-    return Sweep(made, load_kind="arrival_rate", load_unit="requests/s", name="made")
+    return Sweep(made, load_type=ArrivalRate(), name="made")
 
 
 RATES = [50.0, 150.0, 250.0, 350.0, 420.0]
@@ -60,7 +61,7 @@ def test_points_at_the_edge_of_saturation_are_met() -> None:
     peak = 1 / S
     rates = np.array([0.1, 0.5, 0.9, 0.99995]) * peak
     table = points_at(rates, rates, 1 / (peak - rates))
-    made = fit(Sweep(table, load_kind="arrival_rate"), rates, model="M/M/1")
+    made = fit(Sweep(table, load_type=ArrivalRate()), rates, model="M/M/1")
     assert predict(made, rates).response_time_s == pytest.approx(1 / (peak - rates), rel=0.02)
     assert made.parameters["Xmax"].low < peak < made.parameters["Xmax"].high
 

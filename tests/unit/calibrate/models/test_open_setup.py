@@ -15,6 +15,7 @@ from calibrate.models.open import SleepingQueue, falls
 from calibrate.points import points_of
 from calibrate.prediction.baselines import interpolation_over_rate
 from measure import Sweep
+from measure.loads import ArrivalRate
 from qsim import MG1, LogNormal, MMc, Network, simulate
 
 S, D, T = 80e-6, 400e-6, 1e-3
@@ -48,7 +49,7 @@ def simulated(device: str) -> Sweep:
         else:
             mean = simulate(DEVICES[device](rate), customers=100_000, seed=seed, allow_short=True).W
         rows.append({"series": device, "load": rate, "throughput_per_s": rate, "latency_s": mean})
-    return Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s", name=device)
+    return Sweep(pd.DataFrame(rows), load_type=ArrivalRate(), name=device)
 
 
 def test_it_is_the_formula_of_one_server() -> None:

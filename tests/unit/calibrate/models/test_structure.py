@@ -10,7 +10,8 @@ import pytest
 from calibrate.inference.parameters import Estimate
 from calibrate.models.stations import servers_and_think
 from calibrate.models.structure import structure_posterior
-from calibrate.points import LoneRequests, Points
+from calibrate.points import ClosedFacts, LoneRequests, Points
+from measure.loads import Depth
 from qsim import Closed, Exponential, MMcN, Station, solve
 
 S = 2e-3
@@ -25,8 +26,7 @@ def seen(rates: np.ndarray, alone: LoneRequests | None, delay_s: float = 0.0, de
         alone = LoneRequests(alone.scv / (1 + delay_s / S) ** 2, alone.shortest_s + delay_s)
     return Points(
         "made",
-        "queue_depth",
-        "requests",
+        Depth(),
         depths,
         rates,
         depths / rates,
@@ -34,7 +34,7 @@ def seen(rates: np.ndarray, alone: LoneRequests | None, delay_s: float = 0.0, de
         unknown,
         unknown,
         requests=np.full(len(depths), 4000.0),
-        alone=alone,
+        facts=ClosedFacts(alone),
     )
 
 

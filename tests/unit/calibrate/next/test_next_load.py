@@ -13,6 +13,7 @@ from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.next import next_load
 from measure import Sweep
+from measure.loads import InjectedDelay
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 LAW = np.array([[60.0, 1.4e-9, 70e-9, 8e-9, 5e8, 1.3]])
@@ -43,7 +44,7 @@ def test_after_one_and_thirty_two_comes_the_start_of_queueing(knee: float, third
     assert wanted.load == third  # the doubling nearest to R1 X32
     assert wanted.half_width_then < wanted.half_width_now
     assert f"measure depth {wanted.load:g} next: a fit to all points then has bands of about" in str(wanted)
-    assert list(wanted.to_dict())[:3] == ["load", "load_kind", "goal"]
+    assert list(wanted.to_dict())[:4] == ["load", "load_kind", "load_unit", "goal"]
 
 
 def test_what_it_promises_of_the_bands_is_about_what_comes() -> None:
@@ -80,7 +81,7 @@ def test_an_open_knee_is_what_it_narrows_by_a_deeper_point() -> None:
 
 def test_the_delay_that_is_named_narrows_the_curve_more_than_another() -> None:
     x, r = (v[0] for v in DelayLaw().curve(LAW, DELAYS))
-    sweep = Sweep(points_at(DELAYS, x, r), load_kind="injected_delay", load_unit="cycles")
+    sweep = Sweep(points_at(DELAYS, x, r), load_type=InjectedDelay())
     before = fit(sweep, [0, 500, 20000])
     wanted = next_load(before, [50, 100, 200, 1000])
     assert wanted is not None

@@ -11,11 +11,13 @@ from made_up import points_at
 from calibrate import Points, compare, points_of
 from calibrate.prediction.baselines import baseline_errors
 from measure import Sweep, load_dataset
-from measure.loads import LoadKind
+from measure.loads import ArrivalRate, Depth, Load
+
+DEPTH = Depth()
 
 
-def sweep(loads: list[float], x: list[float], r: list[float], kind: LoadKind = "queue_depth") -> Sweep:
-    return Sweep(points_at(loads, x, r), load_kind=kind)
+def sweep(loads: list[float], x: list[float], r: list[float], kind: Load = DEPTH) -> Sweep:
+    return Sweep(points_at(loads, x, r), load_type=kind)
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def test_the_errors_of_the_plain_bound_by_hand(points: Points) -> None:
 
 def test_of_arrival_rates_only_the_response_is_predicted_and_an_overloaded_queue_says_so() -> None:
     rates = [100.0, 500.0, 900.0, 2000.0]
-    points = points_of(sweep(rates, rates, [1 / 900, 1 / 500, 1 / 100, 1e-3], "arrival_rate"))
+    points = points_of(sweep(rates, rates, [1 / 900, 1 / 500, 1 / 100, 1e-3], ArrivalRate()))
     stable, interpolated = baseline_errors(points.at(points.load < 1000), np.array([False, True, True]))
     assert stable.name == "M/M/1"
     assert stable.throughput_median_pct is None

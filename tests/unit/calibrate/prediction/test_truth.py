@@ -10,32 +10,34 @@ from calibrate import compare
 from calibrate.prediction.truth import true_curve
 from measure import Sweep
 from measure.known_device.server import Truth, truth_of
+from measure.loads import ArrivalRate, Depth, Load
 from measure.sweep import Provenance
 from qsim import Deterministic, Exponential, LogNormal, MMc, MMcN, solve
 
 S = 2e-3
+DEPTH = Depth()
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32])
 
 
-def swept(truth: Truth, kind: str = "queue_depth", loads: np.ndarray = DEPTHS, damage: float = 1.0) -> Sweep:
+def swept(truth: Truth, kind: Load = DEPTH, loads: np.ndarray = DEPTHS, damage: float = 1.0) -> Sweep:
     """The true curve as if it had been measured."""
     throughput, response = true_curve(truth, kind, loads)
     known = Provenance(tool="fio", details={"truth": truth.to_dict()})
-    return Sweep(points_at(loads, throughput * damage, response / damage), load_kind=kind, provenance=known)
+    return Sweep(points_at(loads, throughput * damage, response / damage), load_type=kind, provenance=known)
 
 
 def test_one_queue_is_the_bound_itself_for_any_law() -> None:
     for law in (Deterministic(S), Exponential(S), LogNormal(S, 2)):
-        throughput, response = true_curve(truth_of(law, 4), "queue_depth", DEPTHS)
+        throughput, response = true_curve(truth_of(law, 4), DEPTH, DEPTHS)
         assert throughput == pytest.approx(np.minimum(DEPTHS, 4) / S)
         assert throughput * response == pytest.approx(DEPTHS)
 
 
 def test_a_queue_each_is_random_routing() -> None:
-    throughput, _ = true_curve(truth_of(Exponential(S), 4, "per-server"), "queue_depth", DEPTHS)
+    throughput, _ = true_curve(truth_of(Exponential(S), 4, "per-server"), DEPTH, DEPTHS)
     assert throughput == pytest.approx(DEPTHS / (DEPTHS + 3) * 4 / S)
-    skewed, _ = true_curve(truth_of(LogNormal(S, 3), 4, "per-server"), "queue_depth", DEPTHS)
-    constant, _ = true_curve(truth_of(Deterministic(S), 4, "per-server"), "queue_depth", DEPTHS)
+    skewed, _ = true_curve(truth_of(LogNormal(S, 3), 4, "per-server"), DEPTH, DEPTHS)
+    constant, _ = true_curve(truth_of(Deterministic(S), 4, "per-server"), DEPTH, DEPTHS)
     assert (skewed[1:] < throughput[1:]).all()  # the more the service varies, the softer the knee
     assert (constant[1:] > throughput[1:]).all()
     assert skewed[0] == pytest.approx(1 / S, rel=0.03)
@@ -43,17 +45,17 @@ def test_a_queue_each_is_random_routing() -> None:
 
 def test_open_curves_are_those_of_theory() -> None:
     rates = np.array([150.0, 350.0])
-    assert true_curve(truth_of(Exponential(S)), "arrival_rate", rates)[1] == pytest.approx(1 / (500 - rates))
-    central = true_curve(truth_of(Exponential(S), 4), "arrival_rate", 4 * rates)[1]
+    assert true_curve(truth_of(Exponential(S)), ArrivalRate(), rates)[1] == pytest.approx(1 / (500 - rates))
+    central = true_curve(truth_of(Exponential(S), 4), ArrivalRate(), 4 * rates)[1]
     assert central == pytest.approx([solve(MMc(4 * r, 1 / S, 4)).W for r in rates])
-    each = true_curve(truth_of(Exponential(S), 4, "per-server"), "arrival_rate", 4 * rates)[1]
+    each = true_curve(truth_of(Exponential(S), 4, "per-server"), ArrivalRate(), 4 * rates)[1]
     assert each == pytest.approx(1 / (500 - rates))
-    simulated = true_curve(truth_of(LogNormal(S, 1.0), 4), "arrival_rate", 4 * rates)[1]
+    simulated = true_curve(truth_of(LogNormal(S, 1.0), 4), ArrivalRate(), 4 * rates)[1]
     assert simulated == pytest.approx(central, rel=0.1)  # the same two moments, nearly the same wait
 
 
 def test_an_overloaded_device_has_no_response_time() -> None:
-    throughput, response = true_curve(truth_of(Exponential(S)), "arrival_rate", np.array([400.0, 600.0]))
+    throughput, response = true_curve(truth_of(Exponential(S)), ArrivalRate(), np.array([400.0, 600.0]))
     assert throughput.tolist() == [400.0, 500.0]
     assert np.isinf(response[1])
 
@@ -103,7 +105,7 @@ def test_servers_with_a_queue_each_are_counted_as_well() -> None:
 def test_a_delay_moves_the_crossing_and_softens_the_knee() -> None:
     delay = 1e-3
     one = {law: truth_of(law, 4, delay_s=delay) for law in (Deterministic(S), Exponential(S), LogNormal(S, 1.0))}
-    curves = {law: true_curve(truth, "queue_depth", DEPTHS)[0] for law, truth in one.items()}
+    curves = {law: true_curve(truth, DEPTH, DEPTHS)[0] for law, truth in one.items()}
     assert all(truth.crossing == pytest.approx(6.0) for truth in one.values())
     assert curves[Deterministic(S)] == pytest.approx(np.minimum(DEPTHS / (S + delay), 4 / S))
     exact = [solve(MMcN(int(n), delay, S, 4)).throughput for n in DEPTHS]
@@ -117,13 +119,13 @@ def test_a_delay_moves_the_crossing_and_softens_the_knee() -> None:
 
 def test_an_open_comparison_stands_beside_the_truth() -> None:
     rates = np.array([50.0, 150, 250, 350, 420])
-    check = compare(swept(truth_of(Exponential(S)), "arrival_rate", rates), [50, 250, 420]).truth
+    check = compare(swept(truth_of(Exponential(S)), ArrivalRate(), rates), [50, 250, 420]).truth
     assert check is not None
     known = {a.name: a for a in check.parameters}
     assert known["rho*"].truth == pytest.approx(0.5)
     assert check.knee.truth == pytest.approx(250)
     assert known["S"].inside
     assert known["Xmax"].inside
-    several = compare(swept(truth_of(Exponential(S), 4), "arrival_rate", 4 * rates), [200, 1000, 1680]).truth
+    several = compare(swept(truth_of(Exponential(S), 4), ArrivalRate(), 4 * rates), [200, 1000, 1680]).truth
     assert several is not None
     assert next(a.truth for a in several.parameters if a.name == "rho*") == pytest.approx(0.665, abs=0.01)

@@ -11,6 +11,7 @@ from made_up import points_at
 from calibrate import Fit, WhatIf, fit, from_datasheet, what_if
 from measure import Sweep, load_dataset
 from measure.errors import DataError
+from measure.loads import Clients
 from qsim import Closed, Delay, Exponential, Station, solve
 
 LOADS = (1, 2, 4, 8, 16, 32)
@@ -65,7 +66,7 @@ def test_a_lone_request_gains_nothing_from_a_second_device(four: Fit) -> None:
 
 def test_two_copies_past_the_peak_are_twice_one_with_half_the_load() -> None:
     loads, rates = np.array([1, 4, 8, 16, 32, 64]), np.array([100.0, 380, 600, 640, 560, 420])
-    made = fit(Sweep(points_at(loads, rates), load_unit="clients"))
+    made = fit(Sweep(points_at(loads, rates), load_type=Clients()))
     two = what_if(made, WhatIf(copies=(1, 2), called="replica")).fit.predict([2, 16, 64, 128, 256, 1024])
     one = made.predict(two.load / 2)
     assert two.throughput_per_s == pytest.approx(2 * one.throughput_per_s, rel=1e-9)

@@ -19,10 +19,10 @@ from measure.auditing.curve_shape import (
     with_block,
 )
 from measure.findings import Finding
-from measure.loads import LOADS, Load
+from measure.loads import ArrivalRate, Clients, Depth, Load
 from measure.sweep import Sweep
 
-DEPTH = LOADS["queue_depth"]
+DEPTH = Depth()
 
 
 def shape(x: Sequence[float], r: Sequence[float] = (), check: str = "", load: Load = DEPTH) -> list[Finding]:
@@ -46,7 +46,7 @@ def test_drift_is_a_fall_by_a_seventh_that_does_not_come_back(throughput: Sequen
     assert [(f.severity, f.series, f.load) for f in found] == [("warning", "c", 2.0)] * drifts
     if drifts:
         change = round(100 * (throughput[1] / throughput[0] - 1))
-        (served,) = shape(throughput, check="drift", load=DEPTH.counted_in("clients"))
+        (served,) = shape(throughput, check="drift", load=Clients())
         assert "drive" not in f"{served.hypothesis} {served.remedy}"
         assert f"falls from 1.00 k/s at depth 1 to {throughput[1]} /s at depth 2 ({change} %)" in found[0].message
 
@@ -113,7 +113,7 @@ def test_a_rate_counted_in_other_blocks_moves_as_many_bytes() -> None:
 
 def opened(asked: Sequence[float], came: Sequence[float], **more: Any) -> Finding:
     table = {"series": "o", "load": asked, "throughput_per_s": came, "latency_s": 1e-4, **more}
-    (found,) = check_open(Sweep(points=pd.DataFrame(table), load_kind="arrival_rate"))
+    (found,) = check_open(Sweep(points=pd.DataFrame(table), load_type=ArrivalRate()))
     return found
 
 

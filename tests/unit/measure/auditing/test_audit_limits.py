@@ -14,15 +14,13 @@ from measure.auditing.curve_shape import ClosedCurve, check_saturation, check_su
 from measure.auditing.littles_law import block_verdict, check_littles_law
 from measure.datasets import check_labels
 from measure.findings import Finding
-from measure.loads import LOADS, LoadKind
+from measure.loads import ArrivalRate, Depth, Load
 from measure.sweep import COMPUTED, Provenance, Sweep
 
-DEPTH = LOADS["queue_depth"]
+DEPTH = Depth()
 
 
-def swept(
-    kind: LoadKind = "queue_depth", tool: str = "fio", details: dict[str, Any] | None = None, **columns: Any
-) -> Sweep:
+def swept(kind: Load = DEPTH, tool: str = "fio", details: dict[str, Any] | None = None, **columns: Any) -> Sweep:
     table = {"series": "c", "load": [4.0], "throughput_per_s": 4e4, "latency_s": 1e-4, **columns}
     return Sweep(pd.DataFrame(table), kind, provenance=Provenance(tool=tool, details=details or {}))
 
@@ -103,7 +101,7 @@ def test_a_rate_that_still_rises_as_the_depth_to_the_power_of_0_7(rates: Sequenc
 def test_an_open_device_is_busy_where_the_response_grows_by_three_tenths(longest_s: float, told: bool) -> None:
     rates = [100.0, 300.0, 200.0]
     found = list(
-        check_saturation(swept("arrival_rate", load=rates, throughput_per_s=rates, latency_s=[1, 1.1, longest_s]))
+        check_saturation(swept(ArrivalRate(), load=rates, throughput_per_s=rates, latency_s=[1, 1.1, longest_s]))
     )
     assert [(f.check, f.load) for f in found] == [("no-saturated-point", 300.0)] * told
     if found:

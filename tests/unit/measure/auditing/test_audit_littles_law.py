@@ -11,9 +11,9 @@ import pytest
 
 from measure.auditing.curve_shape import ClosedCurve
 from measure.auditing.littles_law import diagnose
-from measure.loads import LOADS
+from measure.loads import Clients, Depth
 
-DEPTH = LOADS["queue_depth"]
+DEPTH = Depth()
 
 IMPLIED_S = 2.0**-14
 """N / X, a power of two so that a latency of ratio times it gives back exactly that ratio."""
@@ -260,7 +260,7 @@ def test_half_of_the_latency_is_said_of_the_last_depth_and_its_remedy_is_of_the_
     half = curve([1, 0.57, 0.52], implied_s=np.array([1, 1, 2]) * IMPLIED_S)
     assert diagnose(half).more == " With depth 4 N/X is 122 µs, and 63.5 µs is printed."
     assert "fio's iops" in diagnose(curve([1.5])).remedy
-    assert "fio's iops" not in diagnose(curve([1.5], load_type=DEPTH.counted_in("clients"))).remedy
+    assert "fio's iops" not in diagnose(curve([1.5], load_type=Clients())).remedy
 
 
 def test_up_to_eight_ratios_are_listed_with_three_digits() -> None:

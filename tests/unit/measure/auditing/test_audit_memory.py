@@ -11,14 +11,16 @@ import pytest
 from measure.auditing.memory import check_buffer_sizes, check_memory, refuse_cache
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import LoadKind
+from measure.loads import BufferSize, InjectedDelay, Load
 from measure.sweep import Provenance, Sweep
+
+DELAY = InjectedDelay()
 
 
 def memory(
     latency_s: Sequence[float],
     rates: Sequence[float] = (),
-    kind: LoadKind = "injected_delay",
+    kind: Load = DELAY,
     load: Sequence[float] = (),
     details: dict[str, Any] | None = None,
     **columns: Any,
@@ -26,7 +28,7 @@ def memory(
     """Cache lines a second over injected delays 0, 1, 2, ... where nothing else is given."""
     table = {"series": "m", "load": load or range(len(latency_s)), "latency_s": latency_s, **columns}
     points = pd.DataFrame({**table, "throughput_per_s": rates or [10 / r for r in latency_s]}).astype({"load": float})
-    return Sweep(points=points, load_kind=kind, provenance=Provenance(details=details or {}))
+    return Sweep(points=points, load_type=kind, provenance=Provenance(details=details or {}))
 
 
 def one(sweep: Sweep, check: str) -> Finding:
@@ -139,8 +141,8 @@ def test_listed_figures_that_a_curve_contradicts_are_a_warning(
 
 def test_buffer_sizes_tell_which_of_them_fit_a_cache() -> None:
     sizes = [2.0**15, 2.0**16, 2.0**26]
-    swept = memory([1e-9, 1e-9, 9e-8], kind="buffer_size", load=sizes, details={"caches": {"L1": 2**15, "L2": 2**16}})
+    swept = memory([1e-9, 1e-9, 9e-8], kind=BufferSize(), load=sizes, details={"caches": {"L1": 2**15, "L2": 2**16}})
     (first,) = check_buffer_sizes(swept)
     assert "of 32 KiB to 64 MiB, of which those up to 64 KiB fit the L2 cache of 64 KiB." in first.message
-    (unknown,) = check_buffer_sizes(memory([9e-8] * 2, kind="buffer_size", load=sizes[1:]))
+    (unknown,) = check_buffer_sizes(memory([9e-8] * 2, kind=BufferSize(), load=sizes[1:]))
     assert "in buffers of 64 KiB to 64 MiB." in unknown.message

@@ -9,16 +9,18 @@ import pandas as pd
 import pytest
 
 from measure.auditing.all_checks import audit, corrected
+from measure.loads import ArrivalRate, Depth, Load
 from measure.sweep import Provenance, Sweep
 
+DEPTH = Depth()
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 THROUGHPUT = DEPTHS / (80e-6 * (1 + DEPTHS / 16))
 TRUE = DEPTHS / THROUGHPUT
 
 
-def printed(latency_s: np.ndarray, load: np.ndarray = DEPTHS, load_kind: str = "queue_depth") -> Sweep:
+def printed(latency_s: np.ndarray, load: np.ndarray = DEPTHS, load_type: Load = DEPTH) -> Sweep:
     points = pd.DataFrame({"series": "c", "load": load, "throughput_per_s": THROUGHPUT, "latency_s": latency_s})
-    return Sweep(points, load_kind)
+    return Sweep(points, load_type)
 
 
 def test_a_truthful_sweep_is_returned_as_it_is() -> None:
@@ -64,5 +66,5 @@ def test_of_the_size_of_a_file_and_of_one_direction_the_block_and_the_whole_late
 
 
 def test_a_sweep_over_arrival_rates_is_left_alone() -> None:
-    sweep = printed(1000 * TRUE, load_kind="arrival_rate")
+    sweep = printed(1000 * TRUE, load_type=ArrivalRate())
     assert corrected(sweep) is sweep

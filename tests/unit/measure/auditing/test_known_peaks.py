@@ -8,6 +8,7 @@ from made_up import points_at
 from calibrate import fit
 from calibrate.points import points_of
 from measure.auditing.memory import known_peak
+from measure.loads import InjectedDelay
 from measure.sweep import Provenance, Sweep
 
 PROBE = {"peaks_bytes_per_s": {"read": {"mean": 40e9}, "mix": {"mean": 30e9}}}
@@ -16,7 +17,7 @@ PROBE = {"peaks_bytes_per_s": {"read": {"mean": 40e9}, "mix": {"mean": 30e9}}}
 def curve(series: str, details: dict[str, object], read_fraction: float = 1.0) -> Sweep:
     rates, times = [6e8, 1.2e8, 3e7], [130e-9, 90e-9, 85e-9]
     points = points_at([0, 500, 2500], rates, times, series=series, read_fraction=read_fraction)
-    return Sweep(points, load_kind="injected_delay", load_unit="cycles", provenance=Provenance(details=details))
+    return Sweep(points, load_type=InjectedDelay(), provenance=Provenance(details=details))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pandas as pd
 
 from measure import Sweep, load
 from measure.auditing.all_checks import not_checked
+from measure.loads import InjectedDelay
 
 ROWS = pd.DataFrame({"series": "a", "load": [1, 8], "throughput_per_s": [1e4, 6e4], "latency_s": [1e-4, 8 / 6e4]})
 
@@ -13,7 +14,7 @@ ROWS = pd.DataFrame({"series": "a", "load": [1, 8], "throughput_per_s": [1e4, 6e
 def test_repeats_are_checked_where_one_load_was_measured_twice() -> None:
     twice = pd.concat([ROWS.assign(repeat=0), ROWS.tail(1).assign(repeat=1)], ignore_index=True)
     assert [what.split(" (")[0] for what in not_checked(Sweep(twice))] == ["drift within runs"]
-    assert not_checked(Sweep(ROWS, "injected_delay")) == ["repeats (every load was measured once)"]
+    assert not_checked(Sweep(ROWS, InjectedDelay())) == ["repeats (every load was measured once)"]
 
 
 def test_a_computed_column_leaves_littles_law_open(tmp_path) -> None:

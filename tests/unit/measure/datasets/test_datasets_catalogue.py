@@ -55,7 +55,7 @@ def test_every_curve_is_there_once(name: str) -> None:
     sweep = load_dataset(name, as_published=True)
     assert (len(sweep.series), len(sweep)) == POINTS[name]
     assert sweep.points["repeat"].eq(0).all()
-    assert sweep.load_kind == about(name).load_kind
+    assert sweep.load_type.kind == about(name).load_kind
 
 
 def test_units_are_converted_as_the_catalogue_says() -> None:

@@ -92,7 +92,7 @@ def test_an_open_point_lies_at_the_measured_rate_of_its_repeats(tmp_path: Path) 
     first, second = (output({"read": direction(n + 32, 1e-4)}) for n in (3960, 4080))
     sweep = read(tmp_path, (OPEN, 0, first), (OPEN, 1, second))
     points = sweep.points
-    assert (sweep.load_kind, sweep.load_unit) == ("arrival_rate", "requests/s")
+    assert (sweep.load_type.kind, sweep.load_type.unit) == ("arrival_rate", "requests/s")
     assert sweep.series == ("4 KiB random read under Poisson arrivals",)
     # Each of the 32 jobs begins its window with a request: (n - N) / T.
     assert list(points["throughput_per_s"]) == [990.0, 1020.0]

@@ -15,7 +15,7 @@ DATA = GOLDEN / "curves"
 
 def test_messs_table_is_a_curve_over_the_pause_for_each_read_percentage() -> None:
     sweep = load(DATA / "mess.csv")
-    assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "pauses")
+    assert (sweep.load_type.kind, sweep.load_type.unit) == ("injected_delay", "pauses")
     assert sweep.series == ("50/50 mix", "read")
     row = sweep.select("read").points.iloc[0]
     assert (row["load"], row["bandwidth_bytes_per_s"], row["latency_s"]) == (450, 15.5e9, pytest.approx(94.9e-9))
@@ -34,7 +34,7 @@ def test_messs_table_can_be_fitted_and_compared() -> None:
 
 def test_a_text_file_takes_its_ratio_from_its_name_and_its_unit_from_the_idle_end() -> None:
     sweep = load(DATA / "bwlat_70.txt")
-    assert (sweep.load_kind, sweep.load_unit, sweep.series) == ("bandwidth", "B/s", ("70/30 mix",))
+    assert (sweep.load_type.kind, sweep.load_type.unit, sweep.series) == ("bandwidth", "B/s", ("70/30 mix",))
     assert sweep.points["load"].tolist() == sweep.points["bandwidth_bytes_per_s"].tolist()
     assert len(sweep) == 5
     assert {f.check: f.severity for f in sweep.findings} == {"rows-left-out": "warning", "latency-unit": "info"}
@@ -58,7 +58,7 @@ def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
     sweep = load(DATA / "bwlat_70.txt")
     assert {f.check for f in audit(sweep)} == {"lines-in-flight"}
     made = compare(sweep)
-    assert (made.fit.model, made.fit.load_kind) == ("latency curve", "bandwidth")
+    assert (made.fit.model, made.fit.load_type.kind) == ("latency curve", "bandwidth")
     assert made.summary().held_out_mape_throughput_pct == pytest.approx(0)  # it is the load
 
 

@@ -107,7 +107,7 @@ def test_what_cannot_be_measured_is_refused(sizes: list[int], wrong: dict[str, A
 def test_a_run_gives_latency_and_bandwidth_of_each_size(tmp_path: Path) -> None:
     told: list[tuple[int, int, float, str]] = []
     sweep = run_memory(small(traffic="read,write"), tmp_path / "m", lambda *about: told.append(about))
-    assert (sweep.load_kind, sweep.load_unit) == ("buffer_size", "B")
+    assert (sweep.load_type.kind, sweep.load_type.unit) == ("buffer_size", "B")
     assert set(sweep.series) == {f"{t}, {n}" for t in ("read", "write") for n in ("1 thread", "2 threads")}
     assert sorted(set(sweep.points["load"])) == [16 * KiB, 64 * KiB]
     assert len(sweep) == 2 * 4 * 2  # sizes, series, repeats

@@ -42,7 +42,7 @@ def raw_files(directory: Path) -> dict[str, tuple[bytes, int]]:
 @pytest.mark.parametrize("traffic", ["read", "write"])
 def test_a_run_gives_a_sweep_with_its_raw_files(tmp_path: Path, traffic: str) -> None:
     sweep = run_memory(plan(0, 1000, traffic=traffic), tmp_path / "m")
-    assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "loop iterations")
+    assert (sweep.load_type.kind, sweep.load_type.unit) == ("injected_delay", "loop iterations")
     assert sweep.series == (f"{traffic}, 1 loader",)
     assert list(sweep.points["load"]) == [0, 0, 1000, 1000]
     assert set(raw_files(tmp_path / "m")) == {

@@ -13,18 +13,19 @@ from hypothesis import strategies as st
 from calibrate.fitting.fit import fit
 from calibrate.lab.run.duel import Guess, Judged, error_text, judge, outcome, predicted_load, ranked
 from calibrate.lab.run.orders import Order
-from measure.loads import LOADS
+from measure.loads import Depth, InjectedDelay
 from measure.sweep import Sweep
 
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-DISK = Order("disk", "the disk", "queue_depth", DEPTHS)
+DEPTH = Depth()
+DISK = Order("disk", "the disk", DEPTH, DEPTHS)
 KNOWN = replace(DISK, device="known", servers=6, service_s=3e-3)
 
 
-def sweep_of(rates, loads=DEPTHS, kind="queue_depth"):
+def sweep_of(rates, loads=DEPTHS, kind=DEPTH):
     n, x = np.array(loads), np.array(rates, dtype=float)
     table = {"series": "reads", "load": n, "throughput_per_s": x, "latency_s": np.maximum(n, 1) / x, "repeat": 0}
-    return Sweep(points=pd.DataFrame({**table, "source": None, "started_at": None}), load_kind=kind)
+    return Sweep(points=pd.DataFrame({**table, "source": None, "started_at": None}), load_type=kind)
 
 
 def guess(name, load):
@@ -83,9 +84,8 @@ def test_without_an_answer_nobody_is_ranked(rates, why):
 
 
 def test_of_a_memory_the_longest_delay_with_the_bandwidth_is_asked_for():
-    order = Order("memory", "the memory", "injected_delay", (0.0, 100.0, 300.0, 500.0, 1000.0))
-    judged = judge(order, sweep_of([1000, 980, 800, 700, 300], order.loads, "injected_delay"), [500.0])
-    assert LOADS["injected_delay"].is_delay
+    order = Order("memory", "the memory", InjectedDelay(), (0.0, 100.0, 300.0, 500.0, 1000.0))
+    judged = judge(order, sweep_of([1000, 980, 800, 700, 300], order.loads, InjectedDelay()), [500.0])
     assert judged.load == pytest.approx(100 + 200 * 80 / 180)
     assert order.quantity == "The 90 % delay"
 

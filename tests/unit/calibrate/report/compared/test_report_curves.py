@@ -16,6 +16,7 @@ from calibrate.report.compared.curves import curve_table, latency_against_throug
 from calibrate.report.compared.views import curve_output
 from measure import Sweep, load_dataset
 from measure.datasets import about, dataset_names
+from measure.loads import InjectedDelay
 
 CURVES = [name for name in dataset_names() if about(name).curve and name != "000-memory"]  # of caches: not fitted
 
@@ -49,7 +50,7 @@ def test_a_knee_that_the_loads_do_not_reach_has_no_response_time() -> None:
     delay = np.array([0.0, 20, 50, 100, 500, 2500])
     rates = 10 / (150e-9 + 1e-9 * delay)
     table = points_at(delay, rates, 150e-9 + 10e-9 * np.exp(-delay / 50))
-    comparison = compare(Sweep(table, "injected_delay"))
+    comparison = compare(Sweep(table, InjectedDelay()))
     assert comparison.knee.load is None
     assert "response time at the knee" not in [figure.what for figure in curve_output(comparison)["key_numbers"]]
 

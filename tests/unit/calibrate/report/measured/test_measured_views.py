@@ -14,6 +14,7 @@ from calibrate.report.measured import MeasuredData, fits_of, measured, published
 from calibrate.report.table_text import shown
 from calibrate.report.view import View
 from measure import Sweep
+from measure.loads import ArrivalRate, InjectedDelay
 
 KIB = 1024
 
@@ -90,7 +91,7 @@ def test_the_probes_names_tell_stride_and_mix() -> None:
         for traffic, share in traffics
         for stride in ("", " stride 256 B")
     ]
-    shown_sweep = measured(sweep_of(rows, load_kind="injected_delay", load_unit="loop iterations"))
+    shown_sweep = measured(sweep_of(rows, load_type=InjectedDelay(unit="loop iterations")))
     assert shown_sweep.size_name == "stride"
     assert set(shown_sweep.table["size_bytes"]) == {64, 256}
     assert set(shown_sweep.table["curve"]) == {"read, 1 loader", "3:1, 1 loader", "1:1, 1 loader"}
@@ -145,7 +146,7 @@ def test_an_open_sweep_is_drawn_over_the_rate_that_was_measured() -> None:
         {**row(1), "load": x, "throughput_per_s": x, "latency_p99_s": 3e-4, "latency_p999_s": 1e-3}
         for x in (9.9e3, 2.02e4)
     ]
-    found = views(measured(sweep_of(rows, load_kind="arrival_rate", load_unit="requests/s")))
+    found = views(measured(sweep_of(rows, load_type=ArrivalRate())))
     assert kinds(found) == ["load", "tails-1", "points"]
     figure = plotly(view(found, "latency-against-load"))
     assert list(figure.data[0].x) == [9.9, 20.2]

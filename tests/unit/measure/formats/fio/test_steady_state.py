@@ -20,7 +20,7 @@ from measure.formats.fio.steady_state import (
     noted_columns,
     read_interval_logs,
 )
-from measure.loads import LOADS
+from measure.loads import Depth
 
 Rates = NDArray[np.float64]
 
@@ -166,7 +166,7 @@ def table(**columns: list[float]) -> pd.DataFrame:
 
 
 def test_steady_runs_give_no_finding() -> None:
-    assert not list(check_steady(table(steady=[1.0, 1.0, math.nan]), LOADS["queue_depth"]))
+    assert not list(check_steady(table(steady=[1.0, 1.0, math.nan]), Depth()))
 
 
 def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
@@ -179,7 +179,7 @@ def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
                 throughput_change=[0, 0.2, -0.4, 0.02],
                 throughput_range=[0.1, 0.2, 0.5, 0.31],
             ),
-            LOADS["queue_depth"],
+            Depth(),
         )
     }
     assert set(found) == {"drift-within-run", "unsteady"}
@@ -195,6 +195,6 @@ def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
 
 def test_writes_that_drift_are_suspected_of_a_cache() -> None:
     (found,) = check_steady(
-        table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]), LOADS["queue_depth"]
+        table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]), Depth()
     )
     assert found.hypothesis.startswith("a write cache that fills")

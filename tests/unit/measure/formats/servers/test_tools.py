@@ -17,6 +17,7 @@ from measure import audit, load
 from measure.errors import DataError
 from measure.formats.server_reports import ServerRun, servers_sweep
 from measure.formats.servers import reader_of, server_runs_sweep
+from measure.loads import CountedLoad
 
 RUNS = Path(__file__).parents[4] / "data" / "servers"
 
@@ -34,7 +35,7 @@ KNOWN = {
 def test_runs_against_the_known_server_give_its_clients_and_its_workers(tool):
     sweep = load(RUNS / tool)
     assert list(sweep.points["load"]) == KNOWN[tool]
-    assert sweep.load_type.is_counted
+    assert isinstance(sweep.load_type, CountedLoad)
     found = fit(sweep)
     assert found.knee.low is not None
     assert found.knee.low < 8 < found.knee.high  # the 8 workers
@@ -253,7 +254,7 @@ def test_a_file_of_vllm_as_it_was_written_is_read(repository):
 def test_a_benchmark_at_a_rate_is_open_unless_it_limits_what_is_sent_at_once(tmp_path, rate, at_once, kind, load_):
     (tmp_path / "v.json").write_text(json.dumps({**VLLM, "request_rate": rate, "max_concurrency": at_once}))
     sweep = load(tmp_path / "v.json")
-    assert (sweep.load_kind, sweep.points["load"][0]) == (kind, load_)
+    assert (sweep.load_type.kind, sweep.points["load"][0]) == (kind, load_)
 
 
 def without(document: dict, *keys: str) -> str:

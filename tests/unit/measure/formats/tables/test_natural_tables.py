@@ -52,7 +52,7 @@ def test_a_natural_table_is_read_in_si(text: str, points: Rows, unit: str) -> No
     columns = ("load", "throughput_per_s", "latency_s")
     read = list(zip(*(sweep.points[c] for c in columns), strict=True))
     assert [pytest.approx(row) for row in points] == read
-    assert (sweep.load_kind, sweep.load_unit) == ("queue_depth", unit)
+    assert (sweep.load_type.kind, sweep.load_type.unit) == ("queue_depth", unit)
 
 
 @pytest.mark.parametrize(

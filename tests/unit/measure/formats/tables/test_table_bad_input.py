@@ -105,8 +105,8 @@ def test_at_most_ten_lines_are_named(tmp_path: Path, empty: int, more: str) -> N
 def test_of_a_mixed_table_the_declared_loop_is_read_and_the_other_rows_are_named(tmp_path: Path) -> None:
     path = _table(tmp_path, "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n8,,40000,200\n,5000,5000,110\n")
     closed, open_loop = (load(path, {"load": column}) for column in ("iodepth", "arrival_rate"))
-    assert (closed.load_kind, closed.points["load"].tolist()) == ("queue_depth", [1, 8])
-    assert (open_loop.load_kind, open_loop.points["load"].tolist()) == ("arrival_rate", [5000])
+    assert (closed.load_type.kind, closed.points["load"].tolist()) == ("queue_depth", [1, 8])
+    assert (open_loop.load_type.kind, open_loop.points["load"].tolist()) == ("arrival_rate", [5000])
     assert "1 row left out, because no load is given (line 4)" in closed.findings[0].message
 
 

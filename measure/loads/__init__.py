@@ -1,0 +1,79 @@
+"""The load: what a sweep varies. Each kind is a type, with its words, its limits and its law.
+
+>>> Depth().law, Clients(think=1.0).law, ArrivalRate().text(63900.7)
+('N = X R', 'N = X (R + Z)', '63.9 k/s')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from measure.loads.arrival_rate import ArrivalRate, Gaps
+from measure.loads.bandwidth import Bandwidth
+from measure.loads.base import Load, LoadKind, MemoryLoad, ThroughputLoad
+from measure.loads.buffer_size import BufferSize
+from measure.loads.clients import Clients
+from measure.loads.closed import ClosedLoad, CountedLoad
+from measure.loads.depth import Depth
+from measure.loads.injected_delay import InjectedDelay
+from measure.loads.outstanding import Outstanding
+from qsim.errors import InvalidParameterError
+
+__all__ = [
+    "LOADS",
+    "ArrivalRate",
+    "Bandwidth",
+    "BufferSize",
+    "Clients",
+    "ClosedLoad",
+    "CountedLoad",
+    "Depth",
+    "Gaps",
+    "InjectedDelay",
+    "Load",
+    "LoadKind",
+    "MemoryLoad",
+    "Outstanding",
+    "ThroughputLoad",
+    "counted_in",
+    "load_from_dict",
+]
+
+LOADS: Mapping[str, Load] = {
+    load.kind: load for load in (Depth(), InjectedDelay(), ArrivalRate(), Bandwidth(), BufferSize())
+}
+"""The usual load of each name in files and in JSON."""
+
+
+def counted_in(noun: str) -> ClosedLoad:
+    """The load of a table that calls its outstanding requests ``noun``: requests, clients, users, threads.
+
+    >>> counted_in("requests"), counted_in("users"), counted_in("outstanding")
+    (Depth(), Clients(noun='users'), Outstanding())
+    """
+    if noun == Depth.unit:
+        return Depth()
+    return Outstanding() if noun == Outstanding.plural else Clients(noun=noun)
+
+
+def load_from_dict(values: Mapping[str, Any]) -> Load:
+    """The inverse of :meth:`Load.to_dict`. ValueError for an unknown kind or an impossible fact.
+
+    >>> load_from_dict(Clients(think=1.0, noun="users").to_dict())
+    Clients(think=1.0, noun='users')
+    """
+    kind = values["load_kind"]
+    if kind not in LOADS:
+        raise InvalidParameterError("load_kind", f"must be one of {', '.join(LOADS)}, not {kind!r}", value=kind)
+    load, unit = LOADS[kind], values.get("load_unit") or LOADS[kind].unit
+    if isinstance(load, InjectedDelay):
+        return InjectedDelay(unit=unit)
+    if isinstance(load, ArrivalRate):
+        return ArrivalRate(gaps=values.get("load_gaps", load.gaps))
+    if not isinstance(load, ClosedLoad):
+        return load
+    closed = counted_in(unit)
+    if isinstance(closed, Clients):
+        return Clients(think=values.get("load_think_s", closed.think), noun=unit)
+    return Depth(jobs=values.get("load_jobs", 1)) if isinstance(closed, Depth) else closed

@@ -1,0 +1,59 @@
+"""An arrival rate: requests come from outside, whether or not others have completed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from measure.loads.base import LoadKind, ThroughputLoad
+from measure.units import format_rate
+from qsim.errors import InvalidParameterError
+
+Gaps = Literal["poisson", "paced"]
+
+
+@dataclass(frozen=True, repr=False)
+class ArrivalRate(ThroughputLoad):
+    """Requests arrive at a rate, 1/s, in gaps that are exponential (``poisson``) or even (``paced``).
+
+    fio's Poisson jobs, ``pgbench --rate`` and strangers are Poisson; k6's arrival rates, wrk2 and vegeta are paced.
+    Raises ValueError for other gaps.
+
+    >>> ArrivalRate([2e3, 8e3]), ArrivalRate(gaps="paced").gap_scv, ArrivalRate().place_of(63900.7)
+    (ArrivalRate([2000, 8000]), 0.0, 'arrival rate 63.9 k/s')
+    """
+
+    gaps: Gaps = "poisson"
+
+    kind: ClassVar[LoadKind] = "arrival_rate"
+    law = "L = X R"
+    name = "arrival rate"
+    singular = "arrival rate"
+    plural = "rates"
+    symbol = "arrivals"
+    knee_symbol = "λ*"
+    knee_unit = "1/s"
+    unit = "requests/s"
+    column = "load_per_s"
+    option = "--arrival-rates"
+    more = "more rates: qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR"
+    most = 1e12
+    may_be_zero = False
+    least_points = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gaps not in get_args(Gaps):
+            known = " or ".join(get_args(Gaps))
+            raise InvalidParameterError("gaps", f"must be {known}, not {self.gaps!r}", value=self.gaps)
+
+    @property
+    def gap_scv(self) -> float:
+        """The squared coefficient of variation of the gaps between arrivals."""
+        return 0.0 if self.gaps == "paced" else 1.0
+
+    def text(self, value: float, digits: int = 3) -> str:
+        return format_rate(value, digits)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | ({} if self.gaps == "poisson" else {"load_gaps": self.gaps})
