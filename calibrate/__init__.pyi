@@ -3,6 +3,7 @@ from .application.system import System as System
 from .application.system import system as system
 from .changes.change import Change as Change
 from .changes.change import change as change
+from .fitting.any_load import predict as predict
 from .fitting.datasheet import from_datasheet as from_datasheet
 from .fitting.fit import Fit as Fit
 from .fitting.fit import doubts_about as doubts_about
@@ -10,7 +11,6 @@ from .fitting.fit import fit as fit
 from .fitting.fit_file import with_origin as with_origin
 from .fitting.knee import Knee as Knee
 from .fitting.predicted_curve import Prediction as Prediction
-from .fitting.predicted_curve import predict as predict
 from .fitting.station import DeviceStation as DeviceStation
 from .next import NextLoad as NextLoad
 from .next import next_load as next_load

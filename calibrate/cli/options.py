@@ -239,8 +239,15 @@ Use: TypeAlias = Annotated[
     parsing.Numbers | None, shared("LOADS", parsing.used_loads, "Calibrate on these loads, as 1,32, or all.")
 ]
 At: TypeAlias = Annotated[
-    parsing.Numbers | None,
-    shared("LOADS", parsing.loads, "The loads to predict at, as 1,8,64 or 1..256 (doubling).", "--at", "--clients"),
+    Any,
+    shared(
+        "LOADS",
+        parsing.loads_of_any_kind,
+        "The loads to predict at, as 1,8,64 or 1..256 (doubling); of another kind by their unit: arrivals 2k/s,8k/s "
+        "(even gaps: 2k/s:paced), users who think 10..200users:think=1s.",
+        "--at",
+        "--clients",
+    ),
 ]
 Series: TypeAlias = Annotated[str | None, shared("NAME", None, "Only this curve. Default: every curve.")]
 DeviceModel: TypeAlias = Annotated[

@@ -5,6 +5,7 @@ Each takes the text and gives a value in SI units; a default that is not text pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 import typer
 
 from measure import units
-from measure.loads import LOADS
+from measure.loads import LOADS, ArrivalRate, Clients, Load
 
 T = TypeVar("T")
 QUANTILES = ("p50", "p95", "p99", "p99.9")
@@ -184,6 +185,30 @@ percents = numbers(
 
 sizes = numbers("size", "1 byte or more", lambda size: size >= 0, units.parse_bytes)
 """``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
+
+
+_KIND_OF_LOAD = re.compile(r"(?P<values>[^:]*?)\s*(?P<noun>[A-Za-z]{4,}s)?\s*(?::(?P<fact>[^:]*))?")
+
+
+@parser
+def loads_of_any_kind(text: str) -> Numbers | Load:
+    """Loads as numbers, or of another kind by their unit: ``2k/s,8k/s``, ``10..200users:think=1s``.
+
+    ``:paced`` behind rates spaces the arrivals evenly; else they are Poisson's.
+    """
+    found = _KIND_OF_LOAD.fullmatch(text.strip())
+    if found is None or not (found["noun"] or found["fact"] is not None or "/" in text):
+        return loads(text)
+    values, noun, fact = found["values"], found["noun"], (found["fact"] or "").strip()
+    if "/" in values and noun is None:
+        if fact not in ("", "paced", "poisson"):
+            raise ValueError(f"invalid {fact!r} behind rates: expected paced or poisson, as 2k/s,8k/s:paced")
+        return ArrivalRate(rates(values), gaps="paced" if fact == "paced" else "poisson")
+    name, equals, time = fact.partition("=")
+    if fact and (name != "think" or not equals):
+        raise ValueError(f"invalid {fact!r} behind clients: expected a think time, as 10..200users:think=1s")
+    think = units.parse_duration(time) if fact else 0.0
+    return Clients(clients(values), think=think, noun=noun or "clients")
 
 
 @parser

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.knee import CurvePaths, Knee, knee_of, ninety_of, paths
-from calibrate.fitting.predicted_curve import Prediction, predict
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import LEVEL, Array, Estimate, how_sure
 from calibrate.models.calibration import TABLE, USED, Calibration, estimates, model_for, model_named
 from calibrate.models.curves import TOLERANCE, CurveModel
@@ -19,7 +19,7 @@ from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, MemoryLoad, ThroughputLoad
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.sweep import Sweep, histograms
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
 from qsim.errors import InvalidParameterError
@@ -126,8 +126,10 @@ class Fit(Calibration, Result):
         word = how_sure(identified, low, high)
         return "rough" if word == "sure" and (self.refuted or self.is_far_off) else word
 
-    def predict(self, at: Sequence[float] | Array) -> Prediction:
+    def predict(self, at: Sequence[float] | Array | Load) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
+        from calibrate.fitting.any_load import predict
+
         return predict(self, at)
 
     def station(self, visits: float = 1.0, *, extrapolate: bool = False) -> DeviceStation:

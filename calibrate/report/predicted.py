@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from calibrate.fitting.answer import knee_sentence, method_text
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.predicted_curve import Prediction, grid, predict
+from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.drawing import Drawing, depth_ticks, spans_decade
 from calibrate.report.lines import figure_of, lines_of
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View, parameter_table
-from measure.loads import ArrivalRate, ClosedLoad, MemoryLoad
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, MemoryLoad
 from measure.units import CACHE_LINE_BYTES
 
 _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a single new measurement is expected."
 
 
-def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> Section:
-    """Throughput and response time of ``fit`` over ``loads``, those of the scenario, and their assumptions."""
-    low, high = float(min(loads)), float(max(loads))
-    at = np.linspace(low, high, 120) if isinstance(fit.load_type, ArrivalRate) else grid(low, high)
+def predicted_section(fit: Fit, load: Load, scenario: Scenario | None = None) -> Section:
+    """Throughput and response time of ``fit`` over the values of ``load``, those of the scenario, and assumptions."""
+    low, high = min(load.values), max(load.values)
+    at = np.linspace(low, high, 120) if isinstance(load, ArrivalRate) else grid(low, high)
+    at = np.unique(np.rint(at)) if isinstance(load, Clients) and load.think else at
     first = "as it is" if scenario else "predicted"
     fits = {first: fit} | ({", ".join(scenario.changes): scenario.fit} if scenario else {})
-    curves = {name: predict(one, at) for name, one in fits.items()}
+    curves = {name: one.predict(replace(load, values=at.tolist())) for name, one in fits.items()}
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves.items()], ignore_index=True)
-    title, caption = f"{fit.load_type.rate_name.capitalize()} and response time", _CAPTION.format(level=100 * fit.level)
+    title, caption = f"{load.rate_name.capitalize()} and response time", _CAPTION.format(level=100 * fit.level)
     named = "Parameters" if scenario is None else "Parameters of the device as it is"
     parameters = parameter_table(fit.parameters, fit.sureness)
     intervals = f"With their {100 * fit.level:g} % intervals."
     views = [
-        View("predicted", title, caption, table, _figure(fit, curves)),
-        _points(fits, loads),
+        View("predicted", title, caption, table, _figure(load, curves)),
+        _points(fits, load),
         View("predicted-parameters", named, intervals, fit.to_frame(), text=parameters),
     ]
     method, changed = method_text(fit), () if scenario is None else scenario.assumptions
@@ -55,23 +57,23 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     )
 
 
-def _points(fits: Mapping[str, Fit], loads: Sequence[float]) -> View:
+def _points(fits: Mapping[str, Fit], load: Load) -> View:
     """The predictions at the requested loads, with bands; a column names the device where there are two."""
     first = next(iter(fits.values()))
-    table = pd.concat([predict(f, loads).to_frame().assign(device=n) for n, f in fits.items()], ignore_index=True)
+    table = pd.concat([f.predict(load).to_frame().assign(device=n) for n, f in fits.items()], ignore_index=True)
     read = table.copy() if len(fits) > 1 else table.drop(columns="device")
-    if isinstance(first.load_type, MemoryLoad):
+    if isinstance(load, MemoryLoad):
         for end in ("", "_low", "_high"):
             read[f"bandwidth{end}_bytes_per_s"] = CACHE_LINE_BYTES * read.pop(f"throughput{end}_per_s")
-    text = shown(read, {"load": first.load_name})
+    text = shown(read, {"load": load.named})
     return View("predicted-points", "Predicted", f"With {100 * first.level:g} % bands.", table, text=text)
 
 
-def _figure(fit: Fit, curves: Mapping[str, Prediction]) -> Drawing:
+def _figure(load: Load, curves: Mapping[str, Prediction]) -> Drawing:
     """Throughput and response time over the loads, a panel each; in logarithms where the times span a decade."""
-    drawn = [line for name, curve in curves.items() for line in lines_of(curve, fit.load_type, name, name)]
+    drawn = [line for name, curve in curves.items() for line in lines_of(curve, load, name, name)]
     far = spans_decade(np.concatenate([curve.response_time_s for curve in curves.values()]))
-    figure = figure_of(drawn, fit.load_name, log_x=isinstance(fit.load_type, ClosedLoad), log_y=far)
-    if isinstance(fit.load_type, ClosedLoad):
+    figure = figure_of(drawn, load.named, log_x=isinstance(load, ClosedLoad), log_y=far)
+    if isinstance(load, ClosedLoad):
         depth_ticks(figure, drawn[0].x)
     return figure

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from measure.loads.base import LoadKind, ThroughputLoad
 from measure.units import format_rate
 from qsim.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from qsim._types import FloatArray
+    from qsim.analytic.any_load import Curves, Present
 
 Gaps = Literal["poisson", "paced"]
 
@@ -51,6 +55,10 @@ class ArrivalRate(ThroughputLoad):
     def gap_scv(self) -> float:
         """The squared coefficient of variation of the gaps between arrivals."""
         return 0.0 if self.gaps == "paced" else 1.0
+
+    def present(self, curves: Curves, load: float, scv: FloatArray | float) -> Present:
+        """What is present at stations of these ``curves`` under the rate ``load``; ``scv`` (w,): of service times."""
+        return curves.under_arrivals(load, 0.5 * (self.gap_scv + scv))
 
     def text(self, value: float, digits: int = 3) -> str:
         return format_rate(value, digits)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from measure.loads.closed import CountedLoad, Figures
 from qsim.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from qsim._types import FloatArray
+    from qsim.analytic.any_load import Curves, Present
 
 _SINGULAR = {"processes": "process"}
 
@@ -48,6 +52,11 @@ class Clients(CountedLoad):
     @property
     def plural(self) -> str:
         return self.noun
+
+    def present(self, curves: Curves, load: float, scv: FloatArray | float) -> Present:
+        if not self.think:
+            return curves.closed(load)
+        return curves.under_thinking(load, self.think, 0.5 * (1 + scv))
 
     def by_law(self, throughput_per_s: Figures, response_s: Figures) -> Figures | None:
         return None if self.think is None else throughput_per_s * (response_s + self.think)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from measure.loads.base import Load, LoadKind
+
+if TYPE_CHECKING:
+    from qsim._types import FloatArray
+    from qsim.analytic.any_load import Curves, Present
 
 Figures = TypeVar("Figures", Any, float)
 
@@ -47,6 +51,10 @@ class ClosedLoad(Load):
     def by_law(self, throughput_per_s: Figures, response_s: Figures) -> Figures | None:
         """The load that the law gives from a throughput and a response time; None where the think time is unknown."""
         return throughput_per_s * response_s
+
+    def present(self, curves: Curves, load: float, scv: FloatArray | float) -> Present:
+        """What is present at stations of these ``curves`` under ``load``; ``scv`` (w,) is that of service times."""
+        return curves.closed(load)
 
     def response_by_law(self, load: Figures, throughput_per_s: Figures) -> Figures | None:
         """The response time that the law gives, seconds; None where the think time is unknown."""

@@ -118,15 +118,16 @@ class Curves:
         sensitivity, response = variance / mean * population / thinking, think_time * mean / thinking
         return Present(mean, variance, thinking / think_time, response, sensitivity, chain.beyond(self.known))
 
-    def under_arrivals(self, rate: float, variability: FloatArray | float = 1.0) -> Present:
+    def under_arrivals(self, rate: float, variability: FloatArray | float = 1.0, *, limited: bool = False) -> Present:
         """Customers who arrive at ``rate``, whatever is present.
 
-        ``variability`` is V, one or (w,): (1 + cs²) / 2 for Poisson arrivals, cs² / 2 for evenly spaced ones.
+        ``variability`` is V, one or (w,): (1 + cs²) / 2 for Poisson arrivals, cs² / 2 for evenly spaced ones. Where it
+        is ``limited``, no more than at the last node are ever present: the time before a queue grows past them.
         """
         steps = np.diff(self.n, prepend=0.0) * math.log(rate) - self._work
         last = np.exp(self.log_rate[:, -1])
-        served = rate < last
-        ratio = np.where(served, rate / last, 0.0)
+        served = np.full(len(last), True) if limited else rate < last
+        ratio = np.where(served & (not limited), rate / last, 0.0)
         chain = _Chain(self.n, *_stretched(self.n, steps, self._full, variability, ratio))
         mean, variance = chain.moments()
         mean, variance = (np.where(served, value, np.inf) for value in (mean, variance))

@@ -20,7 +20,7 @@ from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
-from measure.loads import Bandwidth, InjectedDelay, ThroughputLoad
+from measure.loads import Bandwidth, InjectedDelay, Load, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration
 
@@ -39,6 +39,8 @@ qsim predict fit.json --at 1,8,64
 qsim predict sweep/ --use 1,32 --seal before.json
 qsim predict sweep/ --use 1 --peak-iops 600k
 qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
+qsim predict sweep/ --at 2k/s,8k/s
+qsim predict sweep/ --at 10..200users:think=1s
 qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
 qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if workers=4:8
 """
@@ -106,7 +108,10 @@ def predict(
         )
     found = _fits(data or (), dataset, columns, idle_latency, peak_iops, series, use)
     curves = [_predicted(f, at, what_if, target) for f in found.fits]
-    tails = simulated_tails([(c.fit, c.fit.series, [float(n) for n in c.curve.load]) for c in curves], found.sweep)
+    own = [c for c in curves if c.curve.load_type == c.fit.load_type]
+    if seal is not None and len(own) < len(curves):
+        raise wrong_usage("--seal keeps predictions at the kind of load that was measured; leave the unit of --at out")
+    tails = simulated_tails([(c.fit, c.fit.series, [float(n) for n in c.curve.load]) for c in own], found.sweep)
     sealed = None if seal is None else _sealed(seal, curves)
 
     title = "Prediction" if len(curves) > 1 or not curves[0].fit.series else f"Prediction: {curves[0].fit.series}"
@@ -165,11 +170,13 @@ def _holds_points(data: Sequence[str]) -> bool:
     )
 
 
-def _predicted(fit: Fit, at: Sequence[float] | None, change: WhatIf | None, target: float | None) -> PredictedCurve:
+def _predicted(
+    fit: Fit, at: Sequence[float] | Load | None, change: WhatIf | None, target: float | None
+) -> PredictedCurve:
     """The curve of a fit, and of the changed device."""
     from calibrate.prediction.what_if import capacity_for
 
-    def of(fit: Fit, loads: Sequence[float], kind: str) -> PredictedCurve:
+    def of(fit: Fit, loads: Sequence[float] | Load, kind: str) -> PredictedCurve:
         capacity = None if target is None else capacity_for(fit, target, kind)
         return PredictedCurve(fit, calibrate.predict(fit, loads), capacity)
 
@@ -177,7 +184,7 @@ def _predicted(fit: Fit, at: Sequence[float] | None, change: WhatIf | None, targ
     if change is None:
         return now
     scenario = calibrate.what_if(fit, change)
-    changed = of(scenario.fit, [float(n) for n in now.curve.load], what_ifs.kind_of(change, "the changed", 1))
+    changed = of(scenario.fit, _load_of(now.curve), what_ifs.kind_of(change, "the changed", 1))
     return replace(now, then=(scenario, changed))
 
 
@@ -215,6 +222,11 @@ def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objec
     return document
 
 
+def _load_of(curve: Prediction) -> Load:
+    """The load of a prediction, with its values."""
+    return replace(curve.load_type, values=tuple(curve.load.tolist()))
+
+
 def _sealed(path: Path, curves: Sequence[PredictedCurve]) -> SealedPrediction:
     """The seal of what is predicted, in a file: of the changed device where there is one."""
     sealed = [c.fit if c.then is None else replace(c.then[0].fit, series=c.fit.series) for c in curves]
@@ -224,7 +236,7 @@ def _sealed(path: Path, curves: Sequence[PredictedCurve]) -> SealedPrediction:
 def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:
     from calibrate.report.predicted import predicted_section
 
-    return [predicted_section(c.fit, list(c.curve.load), c.then[0] if c.then else None) for c in curves]
+    return [predicted_section(c.fit, _load_of(c.curve), c.then[0] if c.then else None) for c in curves]
 
 
 def _default_loads(fit: Fit) -> Sequence[float]:

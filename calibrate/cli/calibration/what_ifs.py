@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli import parsing
 from calibrate.cli.console import labelled, table
 from measure import units
+from measure.loads import ThroughputLoad
 
 if TYPE_CHECKING:
     from calibrate import Prediction
@@ -63,14 +64,17 @@ def kind_of(change: WhatIf | None, whose: str, which: int) -> str:
 
 
 def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
-    """The gain from the change in a line, at the load where the throughput changes most."""
+    """The gain from the change in a line, at the load where it changes most: throughput, or response at a rate."""
     from calibrate.inference.parameters import ROUGH
 
-    gains = changed.throughput_per_s / present.throughput_per_s
+    is_rate = isinstance(present.load_type, ThroughputLoad)
+    what, show = ("response time", units.format_duration) if is_rate else ("throughput", units.format_rate)
+    before, after = (c.response_time_s if is_rate else c.throughput_per_s for c in (present, changed))
+    gains = after / before
     best = int(abs(gains - 1).argmax())
-    _, low, high = changed.throughput_band(best)
-    then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
-    where = scenario.fit.load_type.at(present.load[best])
+    _, low, high = changed.response_band(best) if is_rate else changed.throughput_band(best)
+    then, now = (show(values[best], 2) for values in (after, before))
+    where = present.load_type.place_of(present.load[best])
     percent = f"{100 * abs(gains[best] - 1):.0f} %"
     gain = f"{percent} {'more' if gains[best] >= 1 else 'less'}"
     if gains[best] > DOUBLE:
@@ -78,7 +82,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     elif percent == "0 %":
         gain = "the same"
     word = scenario.fit.sureness(high / low < ROUGH, low, high)
-    return f"With {', '.join(scenario.changes)}: {gain} throughput at {where} ({then}, {now} today), {word}."
+    return f"With {', '.join(scenario.changes)}: {gain} {what} at {where} ({then}, {now} today), {word}."
 
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
@@ -89,7 +93,7 @@ def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) 
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
     rows = [
         (
-            f"{load:g}",
+            present.load_type.text(load),
             units.format_rate(present.throughput_per_s[i]),
             with_interval(units.format_rate, *changed.throughput_band(i)),
             f"{round(gains[i]) + 0:+d} %",
@@ -99,7 +103,7 @@ def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) 
         for i, load in enumerate(present.load)
     ]
     then = f"THEN ({100 * changed.level:g} % band)"
-    header = (scenario.fit.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
+    header = (present.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
     first = []
     if scenario.fit.knee.load is not None:
         first.append(labelled("THEN", f"{QUEUEING.lower()} at {knee_line(scenario.fit)}"))

@@ -133,11 +133,11 @@ class _Reading:
     def all_customers(self, document: Mapping[str, Any], stations: Mapping[str, Any]) -> Any:
         """What ``customers`` and ``arrivals`` say; the second are a class of their own beside the first."""
         classes = document.get("customers")
-        for name in classes if isinstance(classes, Mapping) else ():
+        for name, given in classes.items() if isinstance(classes, Mapping) else ():
             if name in stations:
                 remedy = "a number of customers needs no station"
-                if isinstance(classes[name], str):
-                    remedy = f'for arrivals at {name} write: arrivals = {{ {name} = "{classes[name]}" }}'
+                if isinstance(given, str):
+                    remedy = f'for arrivals at {name} write: arrivals = {{ {name} = "{given}" }}'
                 raise ValueError(f"customers.{name} is a class of customers, and {name} is a station; {remedy}")
         customers = None if classes is None else self.customers(classes)
         if "arrivals" not in document:

@@ -1,0 +1,208 @@
+"""A calibrated device under another kind of load than the one that it was measured under.
+
+The curve X(n) is the device's, the load is the test's. Possible devices are drawn from the fit, each with its misfit,
+and the chain of :mod:`qsim.analytic.any_load` gives each of them its response time under the load. Where requests are
+served first come, first served, their wait depends on the spread of service times: that of lone requests where their
+latencies tell it, else any that storage and services have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from calibrate.fitting.predicted_curve import Prediction
+from calibrate.fitting.predicted_curve import predict as predict_at
+from calibrate.fitting.station import COVERED, KNOTS, reach
+from calibrate.inference.parameters import Array
+from calibrate.inference.weights import SPREAD, normal_nodes
+from calibrate.models.calibration import Calibration
+from calibrate.points import ClosedFacts
+from measure.errors import DataError
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
+from measure.units import format_duration, format_rate
+from qsim.analytic.any_load import Curves, Present, nodes
+from qsim.distributions import law_from_dict
+
+SCV_LOG_SD = 1.0
+"""The prior of the squared coefficient of variation of service, where nothing tells it: 1, uncertain by a factor of e.
+"""
+
+RARE = 0.01
+"""The largest share of time with more requests present than the points cover, without a remark."""
+
+STEPS = 24
+"""Bisections to the highest rate that the points cover."""
+
+
+@dataclass(frozen=True)
+class PossibleDevices:
+    """Devices (w,) drawn from a fit.
+
+    ``curves`` are X(n), known up to the deepest point; ``middle`` is the curve of medians; ``scv`` (w,) are the squared
+    coefficients of variation of their service times, ``own`` (w,) the relative standard deviations of one measurement.
+    """
+
+    curves: Curves
+    scv: Array
+    own: Array
+
+    @cached_property
+    def middle(self) -> Curves:
+        """The medians of the devices' curves, as one device."""
+        return replace(self.curves, log_rate=np.median(self.curves.log_rate, axis=0)[None])
+
+    @cached_property
+    def middle_scv(self) -> float:
+        """The median of ``scv``."""
+        return float(np.median(self.scv))
+
+
+def predict(fit: Calibration, at: Sequence[float] | Array | Load) -> Prediction:
+    """Throughput and response time with bands, by a fitted (or data-sheet) model.
+
+    ``at``: loads in the unit of the fit (outstanding requests; injected delay), or a load of another kind with its
+    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``.
+
+    Raises ValueError for a load that is not positive (zero is allowed for an injected delay) or not finite, and for
+    clients with an unknown think time; DataError for a rate that is not served, or that needs more requests present
+    than the fit covers, and for a kind of load that the fit does not predict.
+
+    >>> from calibrate import from_datasheet, predict
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> predict(drive, [1, 8, 64]).load.tolist()
+    [1.0, 8.0, 64.0]
+    >>> strangers = predict(drive, ArrivalRate([60e3, 400e3]))
+    >>> [f"{1e6 * time:.0f}" for time in strangers.response_time_s]
+    ['80', '88']
+    """
+    if not isinstance(at, Load):
+        return predict_at(fit, at)
+    if _is_own_kind(fit.load_type, at):
+        return predict_at(fit, at.values)
+    if not isinstance(at, (ArrivalRate, ClosedLoad)):
+        raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {at.plural}")
+    return predict_under(fit, at)
+
+
+def _is_own_kind(measured: Load, asked: Load) -> bool:
+    """Whether a load is of the kind that was measured; depths and clients who do not think are one kind."""
+    closed = [isinstance(load, ClosedLoad) and getattr(load, "think", 0.0) == 0 for load in (measured, asked)]
+    return all(closed) or replace(measured, values=()) == replace(asked, values=())
+
+
+def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad) -> Prediction:
+    """``predict`` at a load of another kind than the fit's."""
+    if not load.values:
+        raise ValueError(f"cannot predict at no load: give values, as {type(load).__name__}([1000, 2000])")
+    if isinstance(load, Clients) and load.think is None:
+        raise ValueError("a think time is needed to predict: Clients([10, 100], think=1.0)")
+    found = possible_devices(fit)
+    values = np.array(load.values)
+    if isinstance(load, ArrivalRate):
+        _require_served(fit, found, load)
+    response = np.array([_drawn_responses(found, load.present(found.curves, n, found.scv)) for n in values])
+    shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    r, r_low, r_high = np.quantile(response, shares, axis=1, method="inverted_cdf")
+    if isinstance(load, ArrivalRate):
+        x = x_low = x_high = values
+    else:
+        thinking = load.think or 0.0 if isinstance(load, Clients) else 0.0
+        x, x_high, x_low = (values / (time + thinking) for time in (r, r_low, r_high))  # N = X (R + Z)
+    columns = (values, x, x_low, x_high, r, r_low, r_high)
+    return Prediction(*columns, fit.level, replace(load, values=()), (*_remarks(fit, found, load),), fit.block_bytes)
+
+
+def possible_devices(fit: Calibration, count: int = SPREAD) -> PossibleDevices:
+    """``count`` devices drawn evenly from ``fit``, with their misfit along the curve."""
+    if not isinstance(fit.load_type, ClosedLoad):
+        raise DataError(
+            f"{fit.series or 'the fit'} is over {fit.load_type.plural}, and only a fit over depths, clients or threads "
+            "predicts another kind of load"
+        )
+    deepest = max(fit.used) if fit.used else reach(fit) / COVERED
+    top = reach(fit)
+    loads = np.unique(np.rint(np.geomspace(1, top, KNOTS)))
+    logs, rows = fit.drawn(loads, count=count)
+    own = np.sqrt(fit.curve_model.process.own) * fit.table.misfit[rows]
+    known = _known_scv(fit)
+    unknown = np.exp(SCV_LOG_SD * normal_nodes(count, 2)[:, 1])
+    curves = Curves(nodes(top), Curves(loads, logs).log_rates_at(nodes(top)), deepest)
+    return PossibleDevices(curves, unknown if known is None else np.full(count, known), own)
+
+
+def _known_scv(fit: Calibration) -> float | None:
+    """The squared coefficient of variation of lone requests; None where nothing tells it."""
+    if fit.law is not None:
+        return law_from_dict(fit.law).scv
+    facts = None if fit.points is None else fit.points.facts
+    return facts.alone.scv if isinstance(facts, ClosedFacts) and facts.alone is not None else None
+
+
+def _drawn_responses(found: PossibleDevices, present: Present) -> Array:
+    """One measurement of the response (w,) of each device: its misfit acts through the sensitivity of the load."""
+    served = np.isfinite(present.response)
+    error = np.where(served, present.sensitivity, 0.0) * found.own * normal_nodes(len(found.own), 3)[:, 2]
+    return np.asarray(np.where(served, present.response * np.exp(error), np.inf))
+
+
+def _require_served(fit: Calibration, found: PossibleDevices, load: ArrivalRate) -> None:
+    """Raise DataError for a rate that the device does not serve, or that needs more present than the fit covers."""
+    rate, middle = max(load.values), found.middle
+    last = float(np.exp(middle.log_rate[0, -1]))
+    covered = f"with {middle.n[-1]:g} requests present, {COVERED} times the deepest that was measured"
+    if rate >= last:
+        peak = float(np.exp(middle.log_rate[0].max()))
+        metastable = f"; up to {format_rate(peak)} it is metastable: {_both_states(found, load)}" if rate < peak else ""
+        raise DataError(
+            f"{fit.series or 'the device'}: {format_rate(rate)} is not served: it completes {format_rate(last)} "
+            f"{covered}; ask for less{metastable}"
+        )
+    whole = replace(middle, known=middle.n[-1])
+    if load.present(whole, rate, found.middle_scv).beyond[0] > RARE:
+        most = _highest_rate(whole, load, found.middle_scv, rate)
+        raise DataError(
+            f"{fit.series or 'the device'}: at {format_rate(rate)} there are often more requests present than the "
+            f"points cover ({middle.n[-1]:g}); ask for {format_rate(most)} at most, or measure deeper"
+        )
+
+
+def _both_states(found: PossibleDevices, load: ArrivalRate) -> str:
+    """What a rate above a falling curve gives: while few are present, and once too many are."""
+    rate, middle = max(load.values), found.middle
+    above = np.flatnonzero(np.exp(middle.log_rate[0]) > rate)
+    few = Curves(middle.n[: above[-1] + 1], middle.log_rate[:, : above[-1] + 1])
+    good = few.under_arrivals(rate, 0.5 * (load.gap_scv + found.middle_scv), limited=True)
+    return (
+        f"{format_duration(float(good.response[0]))} while fewer than {middle.n[above[-1]]:g} are present, and a queue "
+        f"that grows once more are"
+    )
+
+
+def _highest_rate(curves: Curves, load: ArrivalRate, scv: float, rate: float) -> float:
+    """The highest rate below ``rate`` at which more than ``curves.known`` are rarely present."""
+    low, high = 0.0, rate
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if load.present(curves, middle, scv).beyond[0] > RARE else (middle, high)
+    return low
+
+
+def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[str]:
+    """What the prediction assumes."""
+    known = _known_scv(fit)
+    if isinstance(load, ArrivalRate) or (isinstance(load, Clients) and load.think):
+        gaps = f"{'Poisson' if load.gap_scv else 'evenly spaced'} arrivals; " if isinstance(load, ArrivalRate) else ""
+        spread = (
+            "service times may vary little or much" if known is None else f"service times have an scv of {known:.2g}"
+        )
+        yield f"{gaps}{spread}{' (measure depth 1 with a histogram to narrow this)' if known is None else ''}"
+    if isinstance(load, ArrivalRate):
+        middle = found.middle
+        if load.present(middle, max(load.values), found.middle_scv).beyond[0] > RARE:
+            most = _highest_rate(middle, load, found.middle_scv, max(load.values))
+            deepest = f"{middle.known:.3g}, {'the deepest measured' if fit.used else 'the knee of the data sheet'}"
+            yield f"above {format_rate(most)} more requests are present over 1 % of the time than {deepest}"

@@ -1,0 +1,106 @@
+"""One closed sweep predicts what strangers and thinking users see, and refuses what it cannot know."""
+
+import numpy as np
+import pytest
+from made_up import points_at
+
+from calibrate import Fit, fit, from_datasheet, predict
+from measure import Sweep, load_dataset
+from measure.errors import DataError
+from measure.loads import ArrivalRate, Clients, Depth, InjectedDelay
+from qsim import MMc, MMcN, solve
+
+SERVICE, SERVERS = 0.003, 4
+
+
+def measured(loads: np.ndarray, rate_per_s: np.ndarray) -> Sweep:
+    return Sweep(points_at(loads, rate_per_s))
+
+
+@pytest.fixture(scope="module")
+def drive() -> Fit:
+    """Four exponential servers of 3 ms, measured closed without noise: the exact curve is min(N, 4) / 3 ms."""
+    loads = np.array([1.0, 2, 3, 4, 8, 16, 32, 64])
+    return fit(measured(loads, np.minimum(loads, SERVERS) / SERVICE))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_strangers_wait_as_in_the_erlang_c_queue(drive: Fit, share: float) -> None:
+    rate = share * SERVERS / SERVICE
+    found = drive.predict(ArrivalRate([rate]))
+    exact = solve(MMc(rate, 1 / SERVICE, SERVERS)).W
+    assert found.response_time_s[0] == pytest.approx(exact, rel=0.1)
+    assert found.response_time_low_s[0] < exact < found.response_time_high_s[0]
+    assert found.throughput_per_s[0] == rate
+
+
+@pytest.mark.parametrize(("users", "think"), [(10, 0.05), (40, 0.05), (100, 0.05), (1500, 1.0)])
+def test_users_who_think_are_the_machine_repairman(drive: Fit, users: int, think: float) -> None:
+    found = drive.predict(Clients([users], think=think))
+    exact = solve(MMcN(population=users, think_time=think, service_time=SERVICE, servers=SERVERS))
+    assert found.response_time_s[0] == pytest.approx(exact.W, rel=0.1)
+    assert found.throughput_per_s[0] * (found.response_time_s[0] + think) == pytest.approx(users)
+
+
+def test_even_gaps_wait_less_than_poisson_arrivals(drive: Fit) -> None:
+    even, poisson = (drive.predict(ArrivalRate([1200.0], gaps=g)).response_time_s[0] for g in ("paced", "poisson"))
+    assert SERVICE * 0.95 < even < poisson
+
+
+def test_bands_widen_towards_the_peak(drive: Fit) -> None:
+    found = drive.predict(ArrivalRate([300.0, 900.0, 1200.0]))
+    widths = np.log(found.response_time_high_s / found.response_time_low_s)
+    assert (np.diff(widths) > 0).all()
+
+
+def test_the_kind_that_was_measured_is_predicted_as_by_numbers(drive: Fit) -> None:
+    by_numbers = drive.predict([1, 8])
+    for load in (Depth([1, 8]), Clients([1, 8])):
+        assert drive.predict(load).throughput_per_s.tolist() == by_numbers.throughput_per_s.tolist()
+
+
+def test_a_rate_beyond_the_peak_is_not_served(drive: Fit) -> None:
+    with pytest.raises(DataError, match=r"2\.00 k/s is not served: it completes 1\.3\d k/s"):
+        drive.predict(ArrivalRate([2000.0]))
+
+
+def test_a_rate_that_needs_more_present_than_is_known_is_refused_with_the_rate_that_is_not() -> None:
+    loads = np.array([1.0, 2, 4])
+    shallow = fit(measured(loads, np.minimum(loads, SERVERS) / SERVICE))
+    with pytest.raises(DataError, match=r"more requests present than the points cover \(16\); ask for") as refused:
+        shallow.predict(ArrivalRate([0.98 * shallow.predict([16]).throughput_per_s[0]]))
+    most = float(str(refused.value).partition("ask for ")[2].split(" k/s")[0]) * 1e3
+    assert shallow.predict(ArrivalRate([0.98 * most])).response_time_s[0] > SERVICE
+
+
+def test_above_a_falling_curve_both_states_are_named() -> None:
+    loads = np.array([1.0, 4, 16, 64, 256])
+    falls = fit(measured(loads, np.array([100.0, 390, 900, 700, 200])))
+    with pytest.raises(DataError, match=r"metastable: .* while fewer than \d+ are present, and a queue that grows"):
+        falls.predict(ArrivalRate([500.0]))
+
+
+@pytest.mark.parametrize(
+    ("load", "error", "said"),
+    [
+        (ArrivalRate(), ValueError, "cannot predict at no load"),
+        (Clients([10], think=None), ValueError, "a think time is needed"),
+        (InjectedDelay([100]), DataError, "depths, clients or arrival rates, not at delays"),
+    ],
+)
+def test_a_load_that_says_too_little_is_refused(drive: Fit, load, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        drive.predict(load)
+
+
+def test_a_memory_predicts_no_arrivals() -> None:
+    memory: Sweep = load_dataset("001-memory")
+    with pytest.raises(DataError, match="only a fit over depths, clients or threads"):
+        fit(memory, series=memory.series[0]).predict(ArrivalRate([1e6]))
+
+
+def test_a_data_sheet_predicts_strangers_too() -> None:
+    sheet = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    found = predict(sheet, ArrivalRate([60e3, 300e3]))
+    assert found.response_time_s[0] == pytest.approx(80e-6, rel=0.05)
+    assert found.response_time_s[1] < 2 * 80e-6
