@@ -194,12 +194,13 @@ def _highest_rate(curves: Curves, load: ArrivalRate, scv: float, rate: float) ->
 def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[str]:
     """What the prediction assumes."""
     known = _known_scv(fit)
-    if isinstance(load, ArrivalRate) or (isinstance(load, Clients) and load.think):
-        gaps = f"{'Poisson' if load.gap_scv else 'evenly spaced'} arrivals; " if isinstance(load, ArrivalRate) else ""
-        spread = (
-            "service times may vary little or much" if known is None else f"service times have an scv of {known:.2g}"
-        )
-        yield f"{gaps}{spread}{' (measure depth 1 with a histogram to narrow this)' if known is None else ''}"
+    spread = "service times may vary little or much (measure depth 1 with a histogram to narrow this)"
+    if known is not None:
+        spread = f"service times have an scv of {known:.2g}, as the latencies at depth 1"
+    if isinstance(load, ArrivalRate):
+        yield f"{'Poisson' if load.gap_scv else 'evenly spaced'} arrivals; {spread}"
+    elif isinstance(load, Clients) and load.think:
+        yield f"a think time of {format_duration(load.think)}; {spread}"
     if isinstance(load, ArrivalRate):
         middle = found.middle
         if load.present(middle, max(load.values), found.middle_scv).beyond[0] > RARE:

@@ -1,0 +1,69 @@
+"""``qsim predict --at`` with loads of another kind: arrivals a second, and users who think."""
+
+import pytest
+
+FOUR_SERVERS = """iodepth,iops,latency_us
+1,333,3003
+2,667,2999
+4,1333,3001
+8,1333,6001
+32,1333,24006
+"""
+
+
+@pytest.fixture
+def drive(tmp_path):
+    path = tmp_path / "drive.csv"
+    path.write_text(FOUR_SERVERS)
+    return str(path)
+
+
+def test_arrivals_at_a_rate_are_named_with_their_gaps(qsim, drive):
+    run = qsim("predict", drive, "--at", "300/s,800/s")
+    assert "ARRIVALS" in run.out
+    assert "Poisson arrivals" in run.out
+    points = qsim("predict", drive, "--at", "300/s,800/s", "--json").json["points"]
+    assert [p["load"] for p in points] == [300, 800]
+    assert [p["throughput_per_s"] for p in points] == [300, 800]
+    assert 2.8e-3 < points[0]["response_time_s"] < points[1]["response_time_s"]
+    assert "evenly spaced arrivals" in qsim("predict", drive, "--at", "800/s:paced").out
+
+
+def test_users_who_think_obey_the_interactive_response_time_law(qsim, drive):
+    (point,) = qsim("predict", drive, "--at", "200users:think=1s", "--json").json["points"]
+    assert point["throughput_per_s"] * (point["response_time_s"] + 1) == pytest.approx(200)
+    assert "a think time of 1.00 s" in qsim("predict", drive, "--at", "200users:think=1s").out
+
+
+def test_the_report_draws_what_was_asked_for(qsim, drive, tmp_path):
+    report = tmp_path / "report.html"
+    qsim("predict", drive, "--at", "300/s,800/s", "--report", str(report))
+    assert "arrival rate" in report.read_text()
+
+
+def test_a_change_of_the_device_is_judged_by_the_response_at_a_rate(qsim, drive):
+    run = qsim("predict", drive, "--at", "1.1k/s", "--what-if", "drives=1:2")
+    assert run.out.startswith("With 2 drives for 1: ")
+    assert "less response time at arrival rate 1.10 k/s" in run.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("at", "said", "code"),
+    [
+        ("2k/s", "2.00 k/s is not served", 1),
+        ("3/s:often", "expected paced or poisson, as 2k/s,8k/s:paced", 2),
+        ("5users:think", "expected a think time, as 10..200users:think=1s", 2),
+        ("1.5users:think=1s", "expected whole numbers", 2),
+    ],
+)
+def test_a_load_that_cannot_be_predicted_is_refused_in_one_line(qsim, drive, at, said, code):
+    run = qsim("predict", drive, "--at", at)
+    assert run.code == code
+    assert said in run.err
+    assert len(run.err.strip().splitlines()) == 1
+
+
+def test_a_prediction_of_another_kind_is_not_sealed(qsim, drive, tmp_path):
+    run = qsim("predict", drive, "--at", "800/s", "--seal", str(tmp_path / "sealed.json"))
+    assert run.code == 2
+    assert "leave the unit of --at out" in run.err
