@@ -24,6 +24,8 @@ MAX_BYTES = 2**25
 MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
+MOST_BRACKETS = 2**20
+"""A parser makes an object of each { and [, of up to 100 bytes; the output of a tool has some thousands."""
 _WITHOUT_WAITING = files.flags("O_NONBLOCK")
 
 STDIN = Path("-")
@@ -147,6 +149,8 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     too large, empty or binary.
     """
     if path == STDIN:
+        if sys.stdin is None:
+            raise DataError("the standard input is closed; give a file, or pipe the data in")
         content = sys.stdin.buffer.read(max_bytes + 1)
         if len(content) > max_bytes:
             raise DataError(f"the standard input has more than the {format_bytes(max_bytes)} that are read")
@@ -164,7 +168,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
 
 
 def decode(content: bytes, name: str) -> str:
-    """Text from bytes; DataError naming ``name`` where they are empty or binary."""
+    """Text from bytes; DataError naming ``name`` where they are empty, binary, or almost only brackets."""
     if not content.strip():
         raise DataError(f"{name} is empty; the tool wrote nothing, so measure again")
     encoding = next((e for mark, e in _BOMS if content.startswith(mark)), None)
@@ -176,6 +180,10 @@ def decode(content: bytes, name: str) -> str:
         if encoding is not None:
             raise DataError(f"{name} is damaged: it is not {encoding} text ({error.reason})") from error
         text = content.decode("latin-1")
+    if (brackets := text.count("[") + text.count("{")) > MOST_BRACKETS:
+        raise DataError(
+            f"{name} holds {brackets:,} opening brackets, which no output of a tool does; give the tool's own output"
+        )
     control = sum(1 for c in text[:4096] if ord(c) < 32 and c not in "\t\n\r\f\x1b\b")
     if control > len(text[:4096]) // 20:
         raise DataError(f"{name} is binary, not text; give fio's JSON, MLC's text or a CSV table")

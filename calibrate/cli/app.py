@@ -18,6 +18,7 @@ from calibrate.cli.failures import (
     DONE,
     EXIT_CODES,
     INTERRUPTED,
+    CommandError,
     failure_of,
     option_name,
     refused_parameter,
@@ -169,6 +170,8 @@ class Commands(LazyGroup):
         extra.pop("standalone_mode", None)
         _never_fail_to_encode()
         try:
+            if sys.stdout is None:
+                raise CommandError("stdout is closed, so that no result can be printed; send it to a file or a pipe")
             with stopping_cleanly():
                 code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
             if code == INTERRUPTED:  # before the command began, where the parser makes it a code without a word

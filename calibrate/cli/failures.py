@@ -76,11 +76,13 @@ def failure_of(error: BaseException) -> CommandError:
 def _known() -> Sequence[tuple[type[BaseException], int, Callable[[Any], str]]]:
     """Exception classes with exit codes and message functions, the most specific first."""
     from measure.errors import MeasureError, UnsafeTargetError
+    from qsim.errors import MissingExtraError
 
     return (
         (KeyboardInterrupt, INTERRUPTED, lambda _: "interrupted"),
         (UnsafeTargetError, FAILED, _without_consent),
         (MeasureError, FAILED, str),
+        (MissingExtraError, FAILED, str),
         (ValueError, WRONG_USAGE, str),  # invalid parameters, unstable queues included
         (MemoryError, FAILED, lambda _: "out of memory; ask for less (fewer customers, smaller buffers)"),
         (OSError, FAILED, _of_the_system),

@@ -74,8 +74,10 @@ def write_sections(
 
 
 def is_report(path: Path) -> bool:
-    """Whether the file is a report that qsim wrote."""
+    """Whether the file is a report that qsim wrote. A pipe or a device is none, and is not opened."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return MARK.encode() in file.read(4096)
     except OSError:

@@ -26,6 +26,8 @@ Start = Callable[[Array, Array], list[Array]]
 
 SHIFT_SHARES = (0.5, 0.85, 0.97)
 """Starting values of a shift, as shares of its maximum."""
+STEEPEST = 200.0
+"""The largest c of a Burr: it rises within one bin of fio's, and a steeper rise cannot be seen."""
 STEPS, NARROWEST = 100, 0.004
 """Steps of the search for a start of a mixture of lognormals, and its least sigma: a quarter of fio's bins."""
 
@@ -96,13 +98,12 @@ def plain_families() -> tuple[Candidate, ...]:
         Candidate(
             "Burr XII",
             (("scale", "time"), ("c", "shape"), ("k", "shape")),
-            # c k exceeds 1 for every θ, or the law would have no mean.
-            lambda t: np.array([np.exp(t[0]), np.exp(t[1]), (1 + np.exp(t[2])) / np.exp(t[1])]),
+            _burr_values,
             lambda v: BurrXII(float(v[1]), float(v[2]), float(v[0]) / BurrXII(float(v[1]), float(v[2]), 1.0).scale),
             # With c half as wide and k below 1: a steep rise and a heavy tail.
             _by_logarithms(
                 lambda mu, sd: [
-                    [mu, math.log(c), math.log(max(c * k - 1, 0.05))] for c, k in ((1.8 / sd, 1), (4 / sd, 0.4))
+                    [mu, math.log(max(c * k - 1, 0.05)), math.log(k)] for c, k in ((1.8 / sd, 1), (4 / sd, 0.4))
                 ]
             ),
         ),
@@ -183,7 +184,7 @@ def _by_logarithms(start: Callable[[float, float], list[list[float]]]) -> Start:
 
 def _groups(t: Array, seen: Array, cuts: Sequence[float]) -> tuple[Array, Array, Array]:
     """Weights, means and standard deviations of the times between the shares ``cuts`` of all."""
-    reached, found = np.cumsum(seen) / seen.sum(), []
+    reached, found = np.cumsum(seen) / seen.sum() - 1e-9, []  # a bin that ends at a cut belongs below it
     for low, high in pairwise([0.0, *cuts, 1.0]):
         count = np.where((reached > low) & (reached <= high), seen, 0.0)
         if not count.any():  # one bin reaches over the whole group
@@ -199,7 +200,23 @@ def _numbered(parts: int, **sorts: Sort) -> Values:
 
 
 def _mixed(theta: Array, parts: int) -> Array:
-    return np.concatenate([special.softmax(np.append(0.0, theta[: parts - 1])), np.exp(theta[parts - 1 :])])
+    """The values of a mixture, the part of the shortest times first."""
+    values = np.append(special.softmax(np.append(0.0, theta[: parts - 1])), np.exp(theta[parts - 1 :]))
+    each = values.reshape(-1, parts)
+    return each[:, np.argsort(each[1], kind="stable")].ravel()
+
+
+def _burr_values(theta: Array) -> Array:
+    """Scale, c and k from the logarithms of the median, of c k - 1 and of k less its least for ``STEEPEST``.
+
+    The body and the tail of the data pin the median and c k, so that k alone moves where they say little of the bend
+    between. c k exceeds 1 for every θ, or the law would have no mean.
+    """
+    tail = 1 + np.exp(theta[1])
+    k = np.exp(theta[2]) + tail / STEEPEST
+    c = tail / k
+    log_bend = math.log(2) / k + np.log(-np.expm1(-math.log(2) / k))  # of 2^(1/k) - 1 = (median / scale)^c
+    return np.array([np.exp(theta[0] - log_bend / c), c, k])
 
 
 def _weights(shares: Array) -> tuple[float, ...]:

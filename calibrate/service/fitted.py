@@ -8,8 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import minimize
 
 from calibrate.inference.parameters import Array, quantity
 from calibrate.service.families import Candidate
@@ -22,66 +20,6 @@ from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-IntArray = npt.NDArray[np.int64]
-
-LEAST_SHARE = 1e-300
-"""The probability used for a bin that is impossible under a law."""
-
-
-@dataclass(frozen=True)
-class Binned:
-    """Times in units of their median, for the optimiser: every edge once."""
-
-    edges: Array
-    cells: IntArray
-    counts: Array
-    unit_s: float
-
-    @classmethod
-    def of(cls, times: Times, unit_s: float | None = None) -> Binned:
-        """The bins of ``times`` in a unit, by default their median."""
-        unit = times.quantile(0.5) if unit_s is None else unit_s
-        return cls(times.edges_s / unit, times.cells, times.counts, unit)
-
-    @property
-    def inside(self) -> Array:
-        """A time inside each bin (m,): its middle, and half as much again as its edge where it has no end."""
-        low, high = self.edges[self.cells], self.edges[self.cells + 1]
-        return np.maximum(np.where(np.isfinite(high), (low + high) / 2, 1.5 * low), 1e-6)
-
-    @property
-    def first_upper(self) -> float:
-        """The largest possible shift: the end of the first bin that is not empty."""
-        return float(self.edges[self.cells[0] + 1])
-
-    def log_shares(self, candidate: Candidate, theta: Array) -> Array:
-        """log P(a time lies in the bin) (m,), from the tail that loses no digits; at least log ``LEAST_SHARE``."""
-        try:
-            with np.errstate(all="ignore"):
-                below, above = candidate.tails(candidate.natural(theta), self.edges)
-        except (ValueError, OverflowError):  # a step of the optimiser to invalid parameters
-            return np.full(len(self.cells), np.log(LEAST_SHARE))
-        low, high = self.cells, self.cells + 1
-        shares = np.where(below[low] > 0.5, above[low] - above[high], below[high] - below[low])
-        return np.asarray(np.log(np.fmax(shares, LEAST_SHARE)))
-
-    def log_likelihood(self, candidate: Candidate, theta: Array) -> float:
-        """Σ count · log P(bin)."""
-        return float(self.counts @ self.log_shares(candidate, theta))
-
-
-def climb(binned: Binned, candidate: Candidate, start: Array, *, steps: int = 60) -> Array:
-    """θ of a maximum of the likelihood near ``start``, by BFGS."""
-    total = binned.counts.sum()
-
-    def loss(theta: Array) -> float:
-        return float(-binned.log_likelihood(candidate, theta) / total)
-
-    # Not L-BFGS-B, whose calls of LAPACK wait for threads where the machine is busy.
-    found = minimize(loss, start, method="BFGS", options={"maxiter": steps, "gtol": 1e-6})
-    return np.asarray(found.x if found.fun <= loss(start) else start)
-
 
 QUANTILES = (0.5, 0.95, 0.99, 0.999)
 """The percentiles of a law that are shown."""
@@ -153,7 +91,7 @@ class FamilyFit:
 
 @dataclass(frozen=True, repr=False)
 class ServiceFit(Result):
-    """All families, the best first by BIC, with ``findings``.
+    """All families, the best first by BIC, with ``findings``; ``left_out`` has the others, each with its reason.
 
     >>> from calibrate import of_samples, fit_service
     >>> import numpy as np

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from calibrate.service.families import Candidate, lognormals, plain_families, shifted
-from calibrate.service.fitted import QUANTILES, Binned, FamilyFit, ServiceFit, climb
+from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
+from calibrate.service.likelihood import Binned, climb, log_mean_error
 from calibrate.service.times import Times
 from measure.errors import DataError
 from measure.findings import Finding
@@ -95,6 +96,12 @@ PARTS = (2, 3, 4, 5)
 """Numbers of components of a mixture of lognormals."""
 UNSEEN = 0.25
 """With a larger share of requests in the first bin the shortest times, and so a shift, are unknown."""
+PINNED = 0.7
+"""Largest standard error of the logarithm of a mean that is shown: 90 % of it is within a factor of 10."""
+FAR_BEYOND = 10
+"""A mean this many times that of counted requests is of a tail that none of them has."""
+EQUAL_BIC = 1e-6
+"""Smaller differences of BIC are of rounding."""
 CLIMBS = 2
 """Number of starts, those of highest likelihood, that are optimised."""
 
@@ -102,8 +109,8 @@ CLIMBS = 2
 def fit_service(times: Times, *, progress: Callable[[float], None] | None = None) -> ServiceFit:
     """Fit every family to ``times`` and rank them. Calls ``progress`` with the share done.
 
-    Families with too many parameters for the number of bins are left out and named in ``left_out``. Raises
-    DataError where no family can be fitted.
+    A family with too many parameters for the number of bins, or a mean that the times do not determine, is left out;
+    ``left_out`` has its name and the reason. Raises DataError where no family can be fitted.
 
     >>> from calibrate import of_samples
     >>> import numpy as np
@@ -112,44 +119,64 @@ def fit_service(times: Times, *, progress: Callable[[float], None] | None = None
     'gamma'
     """
     binned = Binned.of(times)
-    room = len(times.counts) - 1
-    if times.kind == "percentiles" and room != 2:
-        room -= 1  # one bin is left to distinguish families; but two percentiles must be enough for a law
+    chains = [*((family,) for family in plain_families()), tuple(map(lognormals, PARTS))]
     begins = binned.counts[0] <= UNSEEN * times.total
-    plain = plain_families()
+    if begins:
+        chains = [chain for plain in chains for chain in (plain, tuple(shifted(f, binned.first_upper) for f in plain))]
     found: list[FamilyFit] = []
-    left_out = [] if begins else ["every shifted family"]
-    for done, families in enumerate([*((one,) for one in plain), map(lognormals, PARTS)], 1):
-        best = None
-        for family in families:
-            if family.free > room:
-                left_out += [family.name] if best is None else []
-                break
-            following = _fitted(times, binned, family)
-            if best is not None and following.bic >= best.bic:
-                break
-            best = following
-        if best is not None:
+    left_out = [] if begins else ["every shifted family: the shortest times are unknown"]
+    for done, chain in enumerate(chains, 1):
+        best = _preferred(times, binned, chain)
+        if isinstance(best, FamilyFit):
             found.append(best)
-            after_shift = shifted(best.candidate, binned.first_upper)
-            if begins and after_shift.free <= room:
-                found.append(_fitted(times, binned, after_shift))
-            elif begins:
-                left_out.append(after_shift.name)
+        else:
+            left_out.append(best)
         if progress is not None:
-            progress(done / (len(plain) + 1))
+            progress(done / len(chains))
     if not found:
         raise DataError(
             f"{times.source or 'the times'}: {len(times.counts)} bins are too few for any family; give more "
             "percentiles, or a histogram (fio --output-format=json+)"
         )
-    ranked = tuple(sorted(found, key=lambda f: f.bic))
+    ranked = _ranked(found)
     return ServiceFit(times, ranked, tuple(left_out), tuple(findings_of(times, ranked)))
 
 
-def _fitted(times: Times, binned: Binned, family: Candidate) -> FamilyFit:
-    """The family at its maximum likelihood, from its best starts."""
+def _preferred(times: Times, binned: Binned, families: Sequence[Candidate]) -> FamilyFit | str:
+    """The fit that BIC prefers, of families with ever more parameters; or the first one's reason to be left out."""
+    room = len(times.counts) - 1
+    if times.kind == "percentiles" and room != 2:
+        room -= 1  # one bin is left to distinguish families; but two percentiles must be enough for a law
+    best: FamilyFit | str = f"{families[0].name}: more parameters than the bins can pin"
+    for family in (f for f in families if f.free <= room):
+        following = _fitted(times, binned, family)
+        if isinstance(following, str):
+            return best if isinstance(best, FamilyFit) else following
+        if isinstance(best, FamilyFit) and following.bic >= best.bic - EQUAL_BIC:
+            return best
+        best = following
+    return best
+
+
+def _fitted(times: Times, binned: Binned, family: Candidate) -> FamilyFit | str:
+    """The family at its maximum likelihood, from its best starts; or the reason to leave it out."""
     starts = sorted(family.start(binned.inside, binned.counts), key=lambda t: -binned.log_likelihood(family, t))
-    ends = [climb(binned, family, start) for start in starts[:CLIMBS]]
+    ends = [end for start in starts[:CLIMBS] if (end := climb(binned, family, start)) is not None]
+    if not ends:
+        return f"{family.name}: its likelihood has no maximum that a search finds"
     likelihood, theta = max(((binned.log_likelihood(family, end), end) for end in ends), key=lambda pair: pair[0])
-    return FamilyFit(family, theta, binned.unit_s, times, likelihood)
+    fit = FamilyFit(family, theta, binned.unit_s, times, likelihood)
+    far = times.kind != "percentiles" and fit.law.mean > FAR_BEYOND * times.mean_s
+    if far or not log_mean_error(binned, family, theta) < PINNED:
+        mean, seen = format_duration(fit.law.mean, 2), format_duration(times.mean_s, 2)
+        return f"{family.name}: the times do not determine its mean ({mean} at best, and {seen} by the bins)"
+    return fit
+
+
+def _ranked(found: Sequence[FamilyFit]) -> tuple[FamilyFit, ...]:
+    """The least BIC first; where rounding alone tells two apart, the family that comes first in ``found``."""
+    ranked: list[FamilyFit] = []
+    for fit in found:
+        ahead = [other for other in ranked if other.bic <= fit.bic + EQUAL_BIC]
+        ranked.insert(len(ahead), fit)
+    return tuple(ranked)

@@ -136,7 +136,7 @@ def of_samples(times_s: npt.ArrayLike, source: str = "") -> Times:
     given = np.asarray(times_s, dtype=float)
     if given.ndim != 1 or not given.size or not np.all(np.isfinite(given) & (given >= 0)):
         raise DataError(f"{source or 'the samples'}: give one or more times in seconds, zero or above and finite")
-    numbers, found = np.unique(bin_of(np.floor(given * NS_PER_S + 1e-6)), return_counts=True)
+    numbers, found = np.unique(bin_of(np.floor(given * (NS_PER_S * (1 + 1e-12)) + 1e-6)), return_counts=True)
     counts: Array = np.asarray(found, dtype=np.float64)
     lower, upper = bin_edges(numbers)
     return Times(lower / NS_PER_S, upper / NS_PER_S, counts, "samples", source)

@@ -231,7 +231,7 @@ def _open_own(target: Target) -> int:
         return _create_own(path)
     except FileExistsError as error:
         raise UnsafeTargetError(
-            f"{path} has appeared since it was looked at, and is not qsim's; start again"
+            f"{path} has appeared since it was looked at (another program made it, perhaps another qsim); start again"
         ) from error
     except OSError as error:
         raise UnsafeTargetError(f"{path} cannot be created: {error.strerror or error}; name another target") from error

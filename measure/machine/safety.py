@@ -37,7 +37,7 @@ NO_DRIVES = {
     stat.S_IFCHR: "a character device",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
-    stat.S_IFLNK: "a link that leads in a circle",
+    stat.S_IFLNK: "a link, which is not followed",
 }
 SPARE_BYTES = 64 * 2**20  # must stay free on the filesystem
 

@@ -125,7 +125,7 @@ def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
     done = list(fits.items())
     lines = [*answer(done), "", answer_table(done), "", *next_line(done)]
     for name, fit in done if details else ():
-        left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
+        left = "".join(f"\nleft out: {reason}" for reason in fit.left_out)
         lines.append(f"\n\n{name}\n\n{fit}{left}")
     if not details:
         lines.append(labelled("MORE", "--details: parameters, every family"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,6 +48,8 @@ def fleet(
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
     if out is not None:
         check_new(out)
+        if out.suffix == ".parquet":
+            _check_pyarrow()
 
     from calibrate.fleet.drives import fleet as fitted
     from calibrate.fleet.odd import FALSE_ALARMS
@@ -77,18 +80,24 @@ def _sections(found: Fleet) -> list[Section]:
     return [section_of(found)]
 
 
-def _write(found: Fleet, path: Path) -> None:
-    from measure.spreadsheet import plain_cells
+def _check_pyarrow() -> None:
+    """MissingExtraError, before any work, where pyarrow is not installed."""
     from qsim.errors import MissingExtraError
     from qsim.installed import install_hint
 
-    drives, content = plain_cells(found.drives), BytesIO()
-    write = drives.to_csv if path.suffix == ".csv" else drives.to_parquet
     try:
-        write(content, index=False)
+        import_module("pyarrow")
     except ImportError as error:
         raise MissingExtraError(
             f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"
         ) from error
+
+
+def _write(found: Fleet, path: Path) -> None:
+    from measure.spreadsheet import plain_cells
+
+    drives, content = plain_cells(found.drives), BytesIO()
+    write = drives.to_csv if path.suffix == ".csv" else drives.to_parquet
+    write(content, index=False)
     with naming(path):
         write_new(path, content.getvalue())

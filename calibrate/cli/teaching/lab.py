@@ -54,6 +54,8 @@ def lab(
     if not 0 <= port < PORTS:
         raise ValueError(f"port is {port}; it must be from 0 to {PORTS - 1}")
     try:
+        import segno  # noqa: F401  (drawn with the first page: missed here, before a class is invited)
+
         from calibrate.lab import compare
         from calibrate.lab.app import build
         from calibrate.lab.explore import page as explore

@@ -7,8 +7,9 @@ import pytest
 
 from calibrate.service import Times, fit_service, of_histogram, of_percentiles, of_samples
 from calibrate.service.families import lognormals, mixture_theta, plain_families
-from calibrate.service.fitted import Binned, FamilyFit
+from calibrate.service.fitted import FamilyFit
 from calibrate.service.ladder import _fitted, findings_of
+from calibrate.service.likelihood import Binned
 from calibrate.service.sources import parse_latencies, parse_percentiles
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
