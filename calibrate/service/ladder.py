@@ -122,7 +122,7 @@ def fit_service(times: Times, *, progress: Callable[[float], None] | None = None
     chains = [*((family,) for family in plain_families()), tuple(map(lognormals, PARTS))]
     begins = binned.counts[0] <= UNSEEN * times.total
     if begins:
-        chains = [chain for plain in chains for chain in (plain, tuple(shifted(f, binned.first_upper) for f in plain))]
+        chains = [chain for plain in chains for chain in (plain, tuple(shifted(f, binned.latest_shift) for f in plain))]
     found: list[FamilyFit] = []
     left_out = [] if begins else ["every shifted family: the shortest times are unknown"]
     for done, chain in enumerate(chains, 1):

@@ -54,9 +54,13 @@ class Binned:
         return np.maximum(np.where(np.isfinite(high), (low + high) / 2, 1.5 * low), 1e-6)
 
     @property
-    def first_upper(self) -> float:
-        """The largest possible shift: the end of the first bin that is not empty."""
-        return float(self.edges[self.cells[0] + 1])
+    def latest_shift(self) -> float:
+        """The largest possible shift: where the first bin begins, or its end where that is zero.
+
+        Inside the bin a shift has no effect of its own, and the likelihood has an edge.
+        """
+        first = self.cells[0]
+        return float(self.edges[first] or self.edges[first + 1])
 
     def log_shares(self, candidate: Candidate, theta: Array) -> Array:
         """log P(a time lies in the bin) (m,), from the tail that loses no digits; at least log ``LEAST_SHARE``."""

@@ -146,3 +146,12 @@ def test_ascii_terminals_get_question_marks_not_errors(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "Solve a queue" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell closes the stream")
+@pytest.mark.parametrize("arguments", ["datasets", "solve mm1 --arrival-rate 1 --service-rate 2", "--version"])
+def test_a_closed_stdout_is_a_failure_with_one_line(arguments, tmp_path):
+    command = f"exec {sys.executable} -c 'from calibrate.cli.entry import main; main()' {arguments} >&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: stdout is closed, so that no result can be printed; send it to a file or a pipe\n"

@@ -10,7 +10,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError, StoreError
-from measure.text_files import reading
+from measure.text_files import decode, reading
 
 TABLE = "depth,iops,latency_us\n1,12000,83\n8,80000,100\n"
 
@@ -38,3 +38,8 @@ def test_percentiles_that_cannot_be_are_refused(tmp_path: Path) -> None:
         path.write_text(f"depth,iops,latency_us,p50_us,p99_us\n1,12000,83,{cells}\n")
         with pytest.raises(DataError, match=why):
             load(path)
+
+
+def test_a_text_of_brackets_alone_is_refused_before_it_fills_the_memory() -> None:
+    with pytest.raises(DataError, match=r"x\.json holds 2,000,001 opening brackets"):
+        decode(b"[" + b"[]," * 2_000_000 + b"0]", "x.json")

@@ -49,7 +49,7 @@ def figures(document: Any, place: str = "") -> Iterator[tuple[str, Any]]:
             yield from figures(value, f"{place}/{key}")
     elif isinstance(document, list):
         for i, value in enumerate(document):
-            yield from figures(value, f"{place}/{value['name'] if 'name' in value else i}")
+            yield from figures(value, f"{place}/{value['name'] if isinstance(value, dict) and 'name' in value else i}")
     else:
         yield place, document
 
@@ -69,6 +69,12 @@ def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tupl
     }
 
 
+def vector_features() -> list[str]:
+    """The instructions beyond its baseline that numpy uses on this processor."""
+    numpy_core = (getattr(np, "_core", None) or np.core)._multiarray_umath
+    return [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__[name]]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_times_that_differ_in_their_last_digits_get_the_same_fit(name: str) -> None:
     rng = np.random.default_rng(1)
@@ -78,12 +84,7 @@ def test_times_that_differ_in_their_last_digits_get_the_same_fit(name: str) -> N
 
 
 def test_a_processor_without_vector_instructions_gives_the_same_fit() -> None:
-    import numpy as numerical
-
-    core = getattr(numerical, "_core", None) or numerical.core
-    here = core._multiarray_umath.__cpu_features__
-    beyond = [name for name in core._multiarray_umath.__cpu_dispatch__ if here[name]]
-    if not beyond:
+    if not (beyond := vector_features()):
         pytest.skip("numpy uses nothing beyond its baseline on this processor")
     without = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(beyond)}
     done = subprocess.run([sys.executable, __file__], env=without, capture_output=True, text=True, check=False)
@@ -95,6 +96,6 @@ def test_a_processor_without_vector_instructions_gives_the_same_fit() -> None:
 
 
 if __name__ == "__main__":
-    _core = (getattr(np, "_core", None) or np.core)._multiarray_umath
-    _used = [name for name in _core.__cpu_dispatch__ if _core.__cpu_features__[name]]
-    print(json.dumps({"features": _used, **{name: fitted(name, lambda times: times) for name in CASES}}))
+    sys.stdout.write(
+        json.dumps({"features": vector_features(), **{name: fitted(name, lambda times: times) for name in CASES}})
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -164,3 +166,26 @@ def test_a_list_without_a_unit_is_refused_and_what_is_no_list_is_left_to_other_r
         parse_latencies("80\n95\n", "list")
     assert parse_latencies("depth,iops\n1,2000\n", "table") is None
     assert parse_latencies("latency_us\nnone\n", "text") is None
+
+
+def test_a_family_whose_mean_the_times_do_not_determine_is_left_out_with_the_reason() -> None:
+    fit = fit_service(of_percentiles({0.5: 80e-6, 0.95: 110e-6, 0.99: 146e-6, 0.999: 2e-3}))
+    assert "hyperexponential" not in {f.name for f in fit.families}
+    assert any(r.startswith("hyperexponential: the times do not determine its mean") for r in fit.left_out)
+    assert all(f.law.mean < 3 * fit.times.mean_s for f in fit.families)
+
+
+def test_a_long_list_of_latencies_takes_little_more_memory_than_its_numbers() -> None:
+    lines = 100_000
+    text = "latency_us\n" + "80.5\n91\n" * (lines // 2)
+    tracemalloc.start()
+    times = parse_latencies(text, "list")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert times is not None
+    assert times.total == lines
+    assert peak < 120 * lines + 4 * len(text)  # a line as text alone takes more than 50 bytes
+
+
+def test_a_law_with_a_bend_beyond_all_data_keeps_its_moments() -> None:
+    assert BurrXII(2.0, 1e14, 1.0).scv == pytest.approx(Weibull(2.0, 1.0).scv, rel=1e-9)
