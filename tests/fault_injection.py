@@ -1,4 +1,4 @@
-"""Each system call of a piece of work fails once, or is its last: opening, writing, fsync, renaming, removing.
+"""Each system call of a piece of work fails once, or is its last: opening, writing, fsync, naming, removing.
 
 The calls are counted in the folder of the work. The n-th raises an OSError, or ends the process as a kill would.
 """
@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import pytest
 
 KILLED = 9
-BY_PATH = ("open", "replace", "rename", "unlink", "mkdir")
+BY_PATH = ("open", "replace", "rename", "link", "unlink", "mkdir")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrate.lab.run.duel import Guess
+from measure.machine.files import write_durably, write_new
 from measure.spreadsheet import plain_cells
 from qsim import MD1, MG1, MM1, Gamma, MMcN, solve
 from qsim.errors import InvalidParameterError
@@ -109,13 +110,19 @@ def seal_guess(name: str, guess: float, path: Path | str) -> str:
             raise FileExistsError(f"{kept} holds a sealed guess, {found.load:g} by {found.name}; it is not changed")
         return found.commitment
     made = Guess.sealed(name, guess)
-    kept.write_text(json.dumps(asdict(made)) + "\n", "utf-8")
+    write_new(kept, (json.dumps(asdict(made)) + "\n").encode())
     return made.commitment
 
 
 def keep_table(table: pd.DataFrame, path: Path | str) -> str:
-    """Write a measured table to the CSV file ``path``; returns a sentence about it."""
-    plain_cells(table).to_csv(path)
+    """Write a measured table to the CSV file ``path``; returns a sentence about it.
+
+    Run again, it replaces the table; FileExistsError where the file has other columns.
+    """
+    kept, text = Path(path), plain_cells(table).to_csv()
+    if kept.exists() and kept.read_text("utf-8", "replace").partition("\n")[0] != text.partition("\n")[0]:
+        raise FileExistsError(f"{kept} exists and holds something else; it is not replaced: name another file")
+    write_durably(kept, text.encode())
     return f"{len(table)} rows are in {path}: hand it in"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from measure.errors import DataError, MeasureError
 from measure.formats.fio.json_output import parse_fio
-from measure.machine.files import write_durably
+from measure.machine.files import write_new
 from measure.text_files import read_document, read_text
 from qsim import Distribution, Empirical
 from qsim.distributions import law_from_dict, law_to_dict
@@ -22,13 +22,13 @@ _REMEDY = "write one with: qsim fit-service DATA --out law.json"
 
 
 def write_law(law: Distribution, path: Path, about: Mapping[str, Any]) -> None:
-    """Write ``law`` (times in seconds) to ``path`` atomically; ``about`` says where it is from.
+    """Write ``law`` (times in seconds) to the new file ``path``; ``about`` says where it is from.
 
-    Raises MeasureError where the file cannot be written.
+    Raises MeasureError where the file exists or cannot be written.
     """
     document = {"schema": SCHEMA, "unit": "s", "law": law_to_dict(law), "about": dict(about)}
     try:
-        write_durably(path, json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        write_new(path, json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n")
     except OSError as error:
         raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
 

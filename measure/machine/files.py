@@ -13,6 +13,7 @@ import glob
 import os
 import platform
 import re
+import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -22,7 +23,10 @@ from importlib import import_module
 from operator import or_
 from pathlib import Path
 
-_SUFFIX = ".tmp"
+TEMPORARY = r"\.[0-9]{1,9}-[0-9a-f]{8}\.tmp"
+"""The end of a temporary file's name, after that of its file: the writer's process, and a random number."""
+WITHOUT_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+"""What a filesystem without hard links answers."""
 
 
 def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
@@ -30,27 +34,46 @@ def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
 
     ``mode`` is that of a new file, less the umask. Temporary files of killed writers of this file are removed.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
+    with _written(path, content, mode) as temporary:
+        temporary.replace(path)
+
+
+def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a new file durably. FileExistsError where anything has its name, also a link.
+
+    The complete file gets its name by a hard link, which replaces nothing. Where there are no hard links, the name is
+    taken by an empty file first.
+    """
+    with _written(path, content, mode) as temporary:
+        try:
+            os.link(temporary, path)
+        except FileExistsError as error:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
+        except OSError as error:
+            if error.errno not in WITHOUT_LINKS:
+                raise
+            os.close(os.open(path, flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), mode))
+            temporary.replace(path)
+        else:
+            temporary.unlink()
+
+
+@contextmanager
+def _written(path: Path, content: bytes, mode: int) -> Iterator[Path]:
+    """A new temporary file beside ``path`` with the content, on the disk; it is removed where it gets no name."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    made = os.open(temporary, flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), mode)
     try:
-        temporary.unlink(missing_ok=True)  # removes a link, not its target
-        made = os.open(temporary, flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), mode)
         with os.fdopen(made, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        yield temporary
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     remove_leftovers(path.parent, path.name)
     sync_directory(path.parent)
-
-
-def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
-    """Write a new file durably. FileExistsError where anything has its name, also a link."""
-    if os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    write_durably(path, content, mode)
 
 
 @contextmanager
@@ -117,11 +140,11 @@ def sync_directory(path: Path) -> None:
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:
     """Remove temporary files of killed writers of ``name`` (``*``: of any file); those of running writers stay."""
-    for path in folder.glob(f".{name if name == '*' else glob.escape(name)}.*{_SUFFIX}"):
+    for path in folder.glob(f".{name if name == '*' else glob.escape(name)}.*.tmp"):
         import psutil  # seldom needed, and it takes a hundredth of a second
 
-        pid = path.name.removesuffix(_SUFFIX).rpartition(".")[2]
-        if re.fullmatch(r"[0-9]{1,9}", pid) and not psutil.pid_exists(int(pid)):
+        ending = re.search(f"{TEMPORARY}$", path.name)
+        if ending and not psutil.pid_exists(int(ending[0][1:].partition("-")[0])):
             path.unlink(missing_ok=True)
 
 

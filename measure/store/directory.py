@@ -27,7 +27,7 @@ from typing import Any
 
 from measure.errors import StoreError
 from measure.findings import Finding, Severity
-from measure.machine.files import lock_file, make_directory, remove_leftovers, write_durably
+from measure.machine.files import TEMPORARY, lock_file, make_directory, remove_leftovers, write_durably, write_new
 
 MAX_RECORD_BYTES = 2**25
 
@@ -327,6 +327,7 @@ class SweepStore:
                         path.rename(_free(path.with_name(path.name + ".damaged")))
             for folder in ("raw", "points"):
                 remove_leftovers(self.directory / folder)
+            remove_leftovers(self.directory, MANIFEST)
         return contents.finished
 
 
@@ -341,7 +342,7 @@ def _as_store_error(what: str) -> Iterator[None]:
 
 def _is_empty(directory: Path) -> bool:
     """Whether a directory holds nothing but files of a run that was killed at its start."""
-    begun = re.compile(rf"\.{re.escape(MANIFEST)}\.\d+\.tmp")
+    begun = re.compile(rf"\.{re.escape(MANIFEST)}{TEMPORARY}")
     return all(begun.fullmatch(entry.name) for entry in directory.iterdir())
 
 
@@ -365,6 +366,7 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 
 
 def _write_once(path: Path, content: bytes) -> None:
-    if path.exists():
-        raise StoreError(f"{path} exists already and is not overwritten")
-    write_durably(path, content)
+    try:
+        write_new(path, content)
+    except FileExistsError as error:
+        raise StoreError(f"{path} exists already and is not overwritten") from error

@@ -342,7 +342,8 @@ def _laws() -> Iterator[bytes]:
     from qsim import Exponential, LogNormal
 
     for law in (Exponential(1e3), LogNormal(1e-3, 2.0)):
-        path = Path(_folder()) / "law-to-start-from.json"
+        path = Path(_folder()) / f"{type(law).__name__}-to-start-from.json"
+        path.unlink(missing_ok=True)
         write_law(law, path, {})
         yield path.read_bytes()
 

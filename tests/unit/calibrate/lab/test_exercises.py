@@ -59,3 +59,11 @@ def test_a_table_is_written_to_be_handed_in(tmp_path):
     said = keep_table(pd.DataFrame({"x": [1, 2]}), tmp_path / "table.csv")
     assert said.startswith("2 rows")
     assert (tmp_path / "table.csv").read_text().splitlines()[0] == ",x"
+    assert keep_table(pd.DataFrame({"x": [1, 2, 3]}), tmp_path / "table.csv").startswith("3 rows")  # run again
+
+
+def test_a_table_does_not_replace_a_file_of_other_columns(tmp_path):
+    (tmp_path / "table.csv").write_text("my notes\n")
+    with pytest.raises(FileExistsError, match="holds something else"):
+        keep_table(pd.DataFrame({"x": [1, 2]}), tmp_path / "table.csv")
+    assert (tmp_path / "table.csv").read_text() == "my notes\n"

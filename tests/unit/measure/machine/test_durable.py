@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from measure.machine import files
 from measure.machine.files import lock_file, write_durably, write_new
 
 
-def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:
+def test_a_users_file_with_the_name_of_a_temporary_one_is_neither_used_nor_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "0123abcd")
+    mine = tmp_path / f".fit.json.{os.getpid()}-0123abcd.tmp"
+    mine.write_bytes(b"precious")
+    for write in (write_durably, write_new):
+        with pytest.raises(FileExistsError):
+            write(tmp_path / "fit.json", b"new")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(mine.name, b"precious")]
+
+
+def test_a_users_file_that_is_named_almost_as_a_temporary_one_stays(tmp_path: Path) -> None:
+    mine = [tmp_path / name for name in (".fit.json.4194999.tmp", ".fit.json.backup.tmp", ".fit.json.4194999-1.tmp")]
+    for path in mine:
+        path.write_bytes(b"precious")
+    write_durably(tmp_path / "fit.json", b"new")
+    assert [path.read_bytes() for path in mine] == [b"precious"] * 3
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_bytes(b"precious")
-    (tmp_path / f".fit.json.{os.getpid()}.tmp").symlink_to(precious)
+    (tmp_path / "fit.json").symlink_to(precious)
     write_durably(tmp_path / "fit.json", b"new")
     assert precious.read_bytes() == b"precious"
     assert (tmp_path / "fit.json").read_bytes() == b"new"
@@ -41,3 +63,30 @@ def test_a_new_file_takes_the_place_of_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
     write_new(tmp_path / "other.csv", b"new")
     assert (tmp_path / "other.csv").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_file_that_appears_while_a_new_one_is_written_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
+) -> None:
+    link = os.link
+
+    def late(source: Path, path: Path) -> None:
+        path.write_bytes(b"precious")
+        if not has_links:
+            raise OSError(errno.EPERM, "Operation not permitted")
+        link(source, path)
+
+    monkeypatch.setattr(os, "link", late)
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "fit.json", b"new")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("fit.json", b"precious")]
+
+
+def test_a_new_file_is_written_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    write_new(tmp_path / "fit.json", b"new")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("fit.json", b"new")]

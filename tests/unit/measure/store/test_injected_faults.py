@@ -106,7 +106,7 @@ WORK: dict[str, tuple[Callable[[Path], object], Callable[[Path], None]]] = {
     "fleet": (lambda folder: fleet._write(Drives(), folder / "fleet.csv"), fleet_is_whole),  # type: ignore[arg-type]
     "watch": (keep_lines, record_is_whole),
 }
-NEW = ("fit", "fleet", "watch")
+NEW = ("fit", "law", "fleet", "watch")
 """Files that are never replaced: where the name was given before the fault, the work is done."""
 
 

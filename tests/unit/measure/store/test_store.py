@@ -169,16 +169,21 @@ def test_half_written_files_of_killed_writers_are_removed_and_those_of_living_on
     store.add("a", b"x", OK)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    left = [tmp_path / "s" / f"{name}.{dead.pid}.tmp" for name in ("raw/.b.json", "points/.b.json", ".points.csv")]
-    living = tmp_path / "s" / "points" / f".b.json.{os.getpid()}.tmp"
-    foreign = tmp_path / "s" / f".diary.{dead.pid}.tmp"
-    for path in (*left, living, foreign):
+    left = [
+        tmp_path / "s" / f"{name}.{dead.pid}-0123abcd.tmp"
+        for name in ("raw/.b.json", "points/.b.json", ".points.csv", ".sweep.json")
+    ]
+    living = tmp_path / "s" / "points" / f".b.json.{os.getpid()}-0123abcd.tmp"
+    foreign = tmp_path / "s" / f".diary.{dead.pid}-0123abcd.tmp"
+    similar = tmp_path / "s" / f".points.csv.{dead.pid}.tmp"
+    for path in (*left, living, foreign, similar):
         path.write_bytes(b"half")
     with store.locked():
         store.write_table("x")
         assert not any(p.exists() for p in left)
         assert living.exists()
         assert foreign.exists()
+        assert similar.exists()
     assert store.finished() == {"a"}
 
 
