@@ -20,6 +20,7 @@ import math
 import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -28,10 +29,11 @@ from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE, FioJob, combinations, common_options, in_order, point_command, program, stagger_s
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.loads import ArrivalRate, Depth
+from measure.machine.contents import Contents
 from measure.machine.host import io_uring_allowed, tool_version
-from measure.machine.own_file import Target, is_own, measured_bytes
+from measure.machine.own_file import Target, held, is_own, measured_bytes
 from measure.machine.process import find_tool, run_tool
-from measure.machine.safety import TEST_FILE, check_export, check_target, why_no_drive
+from measure.machine.safety import TEST_FILE, check_export, check_export_again, check_target, why_no_drive
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError, must_be
 
@@ -240,7 +242,8 @@ class FioPoint:
 class FioPlan:
     """A checked plan of a sweep. ``file`` is None for a network block device (``uri``).
 
-    ``engine_reason`` says why the engine was chosen; ``passes`` write to the file before all points.
+    ``engine_reason`` says why the engine was chosen; ``passes`` write to the file before all points; ``seen`` is what
+    was seen of an export that is to be written.
     """
 
     points: tuple[FioPoint, ...]
@@ -251,6 +254,17 @@ class FioPlan:
     engine_reason: str
     fio_version: str
     passes: tuple[Pass, ...] = ()
+    seen: Contents | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the target for a run; UnsafeTargetError where it cannot be held, or has changed since it was planned."""
+        if self.file is None:
+            check_export_again(self.seen)
+            yield
+            return
+        with held(self.file, keep=self.settings.keep):
+            yield
 
     @property
     def label(self) -> str:
@@ -364,12 +378,12 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         if reason := why_no_drive(by_probe=False):
             raise UnsafeTargetError(reason)
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
-    file = None
+    file, seen = None, None
     if uri:
         if not by_fio:
             raise UnsafeTargetError(f"{uri} is a network block device, which the probe cannot measure; use fio")
         writes = any(w.read_percent < 100 for w in workloads)
-        check_export(uri, writes=writes, write_device=settings.write_device, erase=settings.erase)
+        seen = check_export(uri, writes=writes, write_device=settings.write_device, erase=settings.erase)
         engine, reason = "nbd", "the target is a network block device"
     else:
         file = file_for(Path(target), settings, workloads)
@@ -383,6 +397,7 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         reason,
         (tool_version("fio") or "") if by_fio else "",
         tuple(passes(file, engine, workloads)),
+        seen,
     )
     rounds = [(job, repeat) for repeat in range(settings.repeats) for job in in_order(workloads)]  # drift shows
     return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in rounds))

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,7 @@ from measure.formats.fio.steady_state import Intervals, read_interval_logs
 from measure.formats.fio.sweep import sweep_of_points
 from measure.loads import ArrivalRate, Depth
 from measure.machine.host import storage_behind
-from measure.machine.own_file import check_unchanged, held, mark_filled, remove_leftover
+from measure.machine.own_file import check_unchanged, mark_filled, remove_leftover
 from measure.machine.process import Finished, run_tool
 from measure.machine.scheduling_delay import lateness_notes, sampled_wakeups
 from measure.store.directory import SweepStore
@@ -55,7 +54,6 @@ from measure.sweep import Provenance, Sweep
 
 INTERVALS = 25
 SHORTEST_INTERVAL_S = 0.02
-_FOLDER = ".logs-"
 GENERAL = ("--output-format", "--eta", "--readonly")
 """Options of fio itself, given once for a process."""
 
@@ -82,18 +80,6 @@ def logged(point: FioPoint, runtime_s: float, folder: Path) -> tuple[str, ...]:
     options = (f"--write_iops_log={folder / point.key}", f"--log_avg_msec={round(each_s * 1e3)}")
     first = next(i for i, word in enumerate(point.argv) if word.startswith("--name="))
     return (*point.argv[: first + 1], *options, *point.argv[first + 1 :])
-
-
-@contextmanager
-def log_folder(directory: Path) -> Iterator[Path]:
-    """A folder in the sweep's directory for fio's logs, removed at the end.
-
-    Folders left by killed runs are removed too, so the caller must hold the directory's lock.
-    """
-    for left in directory.glob(f"{_FOLDER}*"):
-        shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=_FOLDER, dir=directory.absolute()) as folder:
-        yield Path(folder)
 
 
 def measured_together(
@@ -223,7 +209,7 @@ def run_fio(
             read_fio_store,
             lambda _: 0.0 if together else plan.point_seconds,
             plan.fill_seconds() + (plan.together_seconds() if together else 0.0),
-            hold=lambda: held(file, keep=keep) if file is not None else nullcontext(),
+            hold=plan.held,
             tidy=lambda _: remove_leftover(file) if file is not None and not keep else None,
         ),
         out_dir,
@@ -262,7 +248,8 @@ def _ready(
     """Fill the file, and give the function that measures a point; the file is checked after each."""
     for step in plan.passes:
         _write(plan, step, tick)
-    with log_folder(store.directory) as folder:
+    with tempfile.TemporaryDirectory(prefix="qsim-logs-") as logs:
+        folder = Path(logs)
         known = measured_together(plan, missing, tick, folder, watch) if together else {}
 
         def run(point: FioPoint, tick: Tick) -> Outcome:

@@ -1,38 +1,121 @@
 """What a block device or an NBD export holds, read before anything is written to it.
 
 libblkid is asked by its programs, ``blkid -p`` and ``wipefs --no-act``: both know filesystems, RAID members, volume
-managers, encryption and partition tables. What they do not know is not blank either: the first and the last MiB are
-read.
+managers, encryption and partition tables. What they do not know is not blank either, so the device itself is read at
+:func:`places`. A device is blank where all of them are zero.
 
-An export is read by a client of the fixed newstyle handshake: option NBD_OPT_EXPORT_NAME, then NBD_CMD_READ.
-Source: the NBD protocol, https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md
+What can be missed is data between the places. Data that fill a share s of a device without a gap are found for certain
+where s is above 2 / PARTS; data in pieces of PIECE_BYTES or more, scattered over it, with a chance of at least
+1 - (1 - s)^PARTS.
 """
 
 from __future__ import annotations
 
+import hashlib
+import random
 import re
 import shutil
-import socket
-import struct
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from measure.errors import UnsafeTargetError
 from measure.machine.process import run_tool
+from measure.units import format_bytes
 
-END_BYTES = 2**20
-"""Bytes at each end that are zero in a blank device."""
+MIB = 2**20
+END_BYTES = MIB
+"""Bytes at the end that are read, and bytes of either end that libblkid's programs see of an export."""
+START_BYTES = 16 * MIB
+"""Bytes at the start that are read: partitions begin there (63 or 2048 sectors of 512 or 4096 bytes)."""
+PIECE_BYTES = 2**16
+PARTS = 512
+"""Parts of equal size, in each of which a piece is read at a random place."""
 TOOL_LIMIT_S = 30.0
 NOTHING_FOUND, SEVERAL_FOUND = 2, 8
 """Exit codes of ``blkid -p``."""
 
 Read: TypeAlias = Callable[[int, int], bytes]
 """``read(offset, length)``: bytes of a device."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was seen of a device or an export at one time.
+
+    ``device`` says which device it is; ``signature`` is what libblkid calls the contents (None: it knows nothing of
+    them); ``not_zero_at`` is the first byte seen that is not zero; ``digest`` is that of all bytes read.
+    """
+
+    device: str
+    size_bytes: int
+    signature: str | None = None
+    not_zero_at: int | None = None
+    digest: str = ""
+
+    def change_since(self, before: Contents) -> str:
+        """What has happened since an earlier look, in words; "" where nothing has changed.
+
+        >>> Contents("sdb", 2**30, "ext4", 1024, "1").change_since(Contents("sdb", 2**30))
+        'ext4 was written to it'
+        """
+        if self.device != before.device:
+            return "another device has taken its name"
+        if self.size_bytes != before.size_bytes:
+            return f"its size changed from {format_bytes(before.size_bytes)} to {format_bytes(self.size_bytes)}"
+        if self.signature != before.signature and self.signature:
+            return f"{self.signature} was written to it"
+        return "" if self == before else "its contents changed"
+
+
+def contents_of(read: Read, size_bytes: int, signature: str | None, device: str) -> Contents:
+    """What is seen at :func:`places`."""
+    first, seen = None, hashlib.blake2b()
+    for offset, length in places(size_bytes):
+        piece = read(offset, length)
+        seen.update(piece)
+        if first is None and piece.count(0) != len(piece):
+            first = offset + len(piece) - len(piece.lstrip(b"\0"))
+    return Contents(device, size_bytes, signature, first, seen.hexdigest())
+
+
+def places(size_bytes: int) -> list[tuple[int, int]]:
+    """The places of a device that are read, (offset, length) in order, the same for each device of a size.
+
+    The first 16 MiB and the last MiB; a piece in each of 512 equal parts; and pieces where partitions and copies of
+    superblocks often begin: halves, thirds and quarters (xfs: allocation groups), powers of two and 1 MiB after them
+    (btrfs: 64 MiB, 256 GiB), and 128 MiB times powers of 3, 5 and 7 (ext4: sparse superblocks). A device of up to
+    32 MiB is read whole.
+
+    >>> places(40000)
+    [(0, 40000)]
+    >>> len(places(2**40)) > 512 and max(length for _, length in places(2**40)) == 2**20
+    True
+    """
+    start = size_bytes if size_bytes <= PARTS * PIECE_BYTES else START_BYTES
+    end = max(start, size_bytes - END_BYTES)
+    found = [(offset, min(MIB, start - offset)) for offset in range(0, start, MIB)]
+    between = sorted({*_random_places(size_bytes), *_usual_places(size_bytes)})
+    found += [(offset, min(PIECE_BYTES, end - offset)) for offset in between if start <= offset < end]
+    return [*found, (end, size_bytes - end)] if end < size_bytes else found
+
+
+def _random_places(size_bytes: int) -> list[int]:
+    """An offset in each part, so that its piece lies inside; multiples of 4096."""
+    draw = random.Random(size_bytes)
+    edges = [size_bytes * part // PARTS // 4096 for part in range(PARTS + 1)]
+    room = PIECE_BYTES // 4096
+    return [4096 * draw.randint(low, max(low, high - room)) for low, high in pairwise(edges)]
+
+
+def _usual_places(size_bytes: int) -> list[int]:
+    shares = {size_bytes * k // n // 4096 * 4096 for n in (2, 3, 4) for k in range(1, n)}
+    doublings = [2**bit for bit in range(24, size_bytes.bit_length())]
+    groups = [128 * MIB * base**power for base in (3, 5, 7) for power in range(1, 20)]
+    return [*shares, *doublings, *(place + MIB for place in doublings), *groups]
 
 
 def signature_on(path: Path) -> str | None:
@@ -46,12 +129,6 @@ def signature_on(path: Path) -> str | None:
             f"{path} is not written to: neither blkid nor wipefs says what it holds; install util-linux"
         )
     return next((found for found in asked if found), None)
-
-
-def ends_are_zero(read: Read, size_bytes: int) -> bool:
-    """Whether the first and the last MiB of a device are zero."""
-    length = min(END_BYTES, size_bytes)
-    return not any(read(0, length)) and not any(read(size_bytes - length, length))
 
 
 def signature_of(read: Read, size_bytes: int) -> str | None:
@@ -95,71 +172,3 @@ def _wipefs(path: Path) -> str | None:
     if finished.timed_out or finished.returncode != 0:
         return None
     return (finished.text.split() or [""])[0]
-
-
-DEFAULT_PORT = 10809
-LIMIT_S = 10.0
-_FIXED_NEWSTYLE, _NO_ZEROES, _EXPORT_NAME = 1, 2, 1
-_REQUEST, _REPLY, _READ, _DISCONNECT = 0x25609513, 0x67446698, 0, 2
-
-
-@dataclass(frozen=True)
-class Export:
-    """An export that is connected: its size, and the connection."""
-
-    uri: str
-    connection: socket.socket
-    size_bytes: int
-
-    def read(self, offset: int, length: int) -> bytes:
-        """``length`` bytes from ``offset`` on; UnsafeTargetError where the server refuses."""
-        self.connection.sendall(struct.pack(">IHHQQI", _REQUEST, 0, _READ, 1, offset, length))
-        magic, error, _ = struct.unpack(">IIQ", _received(self.connection, 16))
-        if magic != _REPLY or error:
-            raise UnsafeTargetError(f"{self.uri} is not written to: its server does not let it be read (error {error})")
-        return _received(self.connection, length)
-
-
-@contextmanager
-def connected(uri: str) -> Iterator[Export]:
-    """The export that an NBD URI names; UnsafeTargetError where it cannot be read, as over TLS."""
-    parts = urlsplit(uri)
-    name = unquote(parts.path.removeprefix("/"))
-    try:
-        with _connection(uri) as connection:
-            greeting = _received(connection, 18)
-            if greeting[:16] != b"NBDMAGICIHAVEOPT":
-                raise UnsafeTargetError(f"{uri} is not written to: its server speaks an older NBD, and cannot be asked")
-            connection.sendall(struct.pack(">I", _FIXED_NEWSTYLE | _NO_ZEROES))
-            asked = name.encode()
-            connection.sendall(b"IHAVEOPT" + struct.pack(">II", _EXPORT_NAME, len(asked)) + asked)
-            size = struct.unpack(">Q", _received(connection, 8))[0]
-            _received(connection, 2 if greeting[17] & _NO_ZEROES else 126)
-            yield Export(uri, connection, size)
-            connection.sendall(struct.pack(">IHHQQI", _REQUEST, 0, _DISCONNECT, 2, 0, 0))
-    except OSError as error:
-        raise UnsafeTargetError(
-            f"{uri} is not written to: it cannot be read first ({error.strerror or error})"
-        ) from error
-
-
-def _connection(uri: str) -> socket.socket:
-    parts = urlsplit(uri)
-    if parts.scheme == "nbd+unix":
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(LIMIT_S)
-        connection.connect(parse_qs(parts.query).get("socket", [""])[0])
-        return connection
-    if parts.scheme == "nbd" and parts.hostname:
-        return socket.create_connection((parts.hostname, parts.port or DEFAULT_PORT), LIMIT_S)
-    raise UnsafeTargetError(f"{uri} is not written to: only exports of nbd:// and nbd+unix:// can be read first")
-
-
-def _received(connection: socket.socket, length: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < length:
-        part = connection.recv(min(length - len(parts), 2**20))
-        if not part:
-            raise ConnectionResetError("the server closed the connection")
-        parts += part
-    return bytes(parts)

@@ -3,6 +3,8 @@
 The mark is a small file in the same folder, ``NAME.qsim-target``, with a random number (nonce) and the file's
 creation time. The file holds the same number in a block after the measured bytes. A file that replaced it is foreign,
 even with the same inode. A kill between the mark and the file leaves an empty file that is still qsim's.
+
+A mark is created new and replaces nothing; it is changed in place, and only where it still holds the file's number.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
 from measure.machine import files
-from measure.machine.files import write_durably
+from measure.machine.contents import Contents
+from measure.machine.device import held_device
+from measure.machine.files import write_new
 from measure.machine.host import storage_behind
 from measure.machine.process import by_handle
 from measure.units import format_bytes
@@ -33,6 +37,8 @@ Kind = Literal["own file", "foreign file", "block device"]
 DIRECT_BYTES = 4096
 SEAL_BYTES = 4096
 """Size of the block after the measured bytes that holds the nonce."""
+MARK_BYTES = 4096
+"""Size of a mark: a change is one write."""
 _SEAL = b"qsim test file, may be deleted: "
 
 
@@ -41,7 +47,7 @@ class Target:
     """A target that passed the safety rules. ``size_bytes``: bytes to be measured; ``exists``: whether it exists.
 
     ``filled``: qsim's own file was written once from end to end; ``scattered``: and then at random (see
-    :mod:`measure.fio.plan`). ``writable`` is never true for a foreign file.
+    :mod:`measure.fio.plan`). ``writable`` is never true for a foreign file. ``seen`` is what was seen of a device.
     """
 
     path: Path
@@ -51,6 +57,7 @@ class Target:
     writable: bool
     filled: bool = False
     scattered: bool = False
+    seen: Contents | None = None
 
 
 def is_own(path: Path) -> bool:
@@ -92,12 +99,15 @@ def measured_bytes(path: Path) -> int:
 def held(target: Target, *, keep: bool) -> Iterator[Target]:
     """Create qsim's own file in its full size, lock it against other runs, and remove it at the end.
 
-    Foreign files and devices are yielded unchanged; a device that is written to is open exclusively meanwhile.
-    Raises UnsafeTargetError where the file cannot be created, another run uses it, or its filesystem has no direct
-    I/O (a file just created is removed).
+    Foreign files and devices are yielded unchanged; a device is looked at again and held open meanwhile
+    (:mod:`measure.machine.device`). Raises UnsafeTargetError where the file cannot be created, another run uses it, or
+    its filesystem has no direct I/O (a file just created is removed), and where a device is in use or has changed.
     """
     if target.kind != "own file":
-        with _exclusively(target):
+        unchanged = (
+            held_device(target.path, target.seen, writes=target.writable) if target.seen else contextlib.nullcontext()
+        )
+        with unchanged:
             yield target
         return
     descriptor = _open_own(target)
@@ -125,31 +135,13 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
             _remove_though_interrupted(target.path)
 
 
-@contextlib.contextmanager
-def _exclusively(target: Target) -> Iterator[None]:
-    """Hold a device that is written to open exclusively: it cannot be mounted or added to an array meanwhile."""
-    if target.kind != "block device" or not target.writable:
-        yield
-        return
-    try:
-        descriptor = os.open(target.path, files.flags("O_EXCL"))
-    except OSError as error:
-        raise UnsafeTargetError(
-            f"{target.path} is not written to: it cannot be opened exclusively ({error.strerror or error})"
-        ) from error
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _resize(descriptor: int, target: Target) -> None:
     """Resize qsim's file; its seal is written before anything is cut off, so that it is always marked."""
-    mark = read_mark(target.path) or {}
     try:
-        os.pwrite(descriptor, _seal(str(mark.get("nonce"))), target.size_bytes)
+        mark = _known_mark(target.path)
+        os.pwrite(descriptor, _seal(str(mark["nonce"])), target.size_bytes)
         if mark.get("born_ns") is None:
-            _write_mark(target.path, {**mark, "born_ns": files.birth_ns(descriptor)})
+            _change_mark(target.path, mark, born_ns=files.birth_ns(descriptor))
         os.ftruncate(descriptor, target.size_bytes + SEAL_BYTES)
     except OSError as error:
         raise UnsafeTargetError(
@@ -159,9 +151,12 @@ def _resize(descriptor: int, target: Target) -> None:
 
 
 def mark_filled(target: Target, *, scattered: bool = False) -> None:
-    """Record in the mark that qsim's file was written from end to end at its present size, and perhaps at random."""
-    mark = read_mark(target.path) or {}
-    _write_mark(target.path, {**mark, "filled_bytes": target.size_bytes, "scattered": scattered})
+    """Record in the mark that qsim's file was written from end to end at its present size, and perhaps at random.
+
+    Raises UnsafeTargetError where the file or its mark was changed by somebody else.
+    """
+    check_unchanged(target)
+    _change_mark(target.path, _known_mark(target.path), filled_bytes=target.size_bytes, scattered=scattered)
 
 
 def remove_own(path: Path) -> None:
@@ -241,9 +236,9 @@ def _create_own(path: Path) -> int:
     """Create an empty file with its mark; resizing adds the seal."""
     try:
         if not path.exists():
-            _write_mark(path, {"nonce": secrets.token_hex(16), "born_ns": None})
+            _create_mark(path)
         return os.open(path, files.flags("O_RDWR", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), 0o600)
-    except FileExistsError:  # a foreign file, and perhaps a foreign mark
+    except (FileExistsError, UnsafeTargetError):  # a foreign file, and perhaps a foreign mark
         raise
     except BaseException:
         _remove_though_interrupted(path)
@@ -277,15 +272,72 @@ def _mark_of(path: Path) -> Path:
     return path.with_name(path.name + MARK_SUFFIX)
 
 
+def check_mark(path: Path) -> None:
+    """Raise UnsafeTargetError where something that is not a mark of qsim has the name of the mark of ``path``."""
+    mark = _mark_of(path)
+    if os.path.lexists(mark) and read_mark(path) is None:
+        raise UnsafeTargetError(
+            f"{mark} exists and was not created by qsim, so {path.name} cannot be marked as a test file; name another "
+            "target, or move that file"
+        )
+
+
 def read_mark(path: Path) -> dict[str, Any] | None:
     """The content of a file's mark; None where there is none."""
     try:
-        mark = json.loads(_mark_of(path).read_text("utf-8"))
+        file = os.open(_mark_of(path), files.flags("O_NOFOLLOW", "O_NONBLOCK"))
+    except OSError:
+        return None
+    try:
+        return _mark_in(file)
+    finally:
+        os.close(file)
+
+
+def _mark_in(file: int) -> dict[str, Any] | None:
+    """The mark that an open file holds; None where it holds none."""
+    try:
+        mark = json.loads(os.pread(file, MARK_BYTES, 0)) if stat.S_ISREG(os.fstat(file).st_mode) else None
     except (OSError, ValueError):
         return None
-    return mark if isinstance(mark, dict) and mark.get("schema") == SCHEMA else None
+    known = isinstance(mark, dict) and mark.get("schema") == SCHEMA and isinstance(mark.get("nonce"), str)
+    return mark if known else None
 
 
-def _write_mark(path: Path, mark: dict[str, Any]) -> None:
+def _known_mark(path: Path) -> dict[str, Any]:
+    if (mark := read_mark(path)) is None:
+        raise UnsafeTargetError(f"{_mark_of(path)} was removed or changed by somebody else; start again")
+    return mark
+
+
+def _create_mark(path: Path) -> None:
+    """Create the mark of a file that is to be created, or take that of a killed run.
+
+    Raises UnsafeTargetError where another file has its name.
+    """
+    check_mark(path)
+    if (mark := read_mark(path)) is not None:
+        _change_mark(path, mark, born_ns=None)
+        return
+    try:
+        write_new(_mark_of(path), _mark_text(path, {"nonce": secrets.token_hex(16), "born_ns": None}))
+    except FileExistsError:
+        check_mark(path)  # another run's mark may have appeared: the first to create the file has it
+
+
+def _change_mark(path: Path, known: dict[str, Any], **changes: Any) -> None:
+    """Change a mark in place; UnsafeTargetError where it is not the known one any more."""
+    file = os.open(_mark_of(path), files.flags("O_RDWR", "O_NOFOLLOW", "O_NONBLOCK"))
+    try:
+        mark = _mark_in(file)
+        if mark is None or mark["nonce"] != known["nonce"]:
+            raise UnsafeTargetError(f"{_mark_of(path)} was changed by somebody else; start again")
+        os.pwrite(file, _mark_text(path, {**mark, **changes}), 0)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _mark_text(path: Path, mark: dict[str, Any]) -> bytes:
     says = f"{path.name} is a test file that qsim created; both may be deleted"
-    write_durably(_mark_of(path), json.dumps({"schema": SCHEMA, "says": says, **mark}).encode())
+    return json.dumps({"schema": SCHEMA, **mark, "says": says}).encode().ljust(MARK_BYTES, b"\n")

@@ -8,8 +8,9 @@ The rules, in the order in which they are checked:
    (``consent="read"``). It is then only read, and fio gets --readonly besides.
 4. Writing to a block device or an NBD export: only where its name was typed a second time (``write_device``), and never
    while it is mounted, used as swap or by another device, held open exclusively, or while it holds anything that
-   libblkid knows (:mod:`measure.machine.contents`). Where its first or last MiB is not zero, its name has to be typed a
-   third time (``erase``). A device that is written to is open exclusively for the whole run.
+   libblkid knows. Where any of the places that are read is not zero (:mod:`measure.machine.contents`), its name has to
+   be typed a third time (``erase``). The run opens a device exclusively, looks at all of this again, and refuses a
+   device that has changed since it was planned (:mod:`measure.machine.device`). It is held for the whole run.
 5. Everything else (character devices such as /dev/null, pipes, sockets): refused. Links are followed first.
 
 A filesystem in memory (tmpfs) or without direct I/O would be measured as the page cache: rejected. Newer kernels
@@ -25,9 +26,11 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import UnsafeTargetError
-from measure.machine import contents, files
+from measure.machine import device, files
+from measure.machine.contents import Contents, contents_of, signature_of
 from measure.machine.host import storage_behind
-from measure.machine.own_file import DIRECT_BYTES, Target, is_own, measured_bytes, read_mark
+from measure.machine.nbd_export import Export, connected
+from measure.machine.own_file import DIRECT_BYTES, Target, check_mark, is_own, measured_bytes, read_mark
 from measure.units import format_bytes
 
 TEST_FILE = "qsim-test-file"
@@ -105,6 +108,7 @@ def _new_file(path: Path, size_bytes: int | None) -> Target:
         raise UnsafeTargetError(f"{path} cannot be created: there is no directory {folder}; create it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UnsafeTargetError(f"{path} cannot be created: no permission to write in {folder}; name another directory")
+    check_mark(path)
     size = _needed(size_bytes, path)
     _refuse_memory(path)
     _check_space(path, size, already=0)
@@ -179,14 +183,32 @@ def _check_space(path: Path, size: int, already: int) -> None:
         )
 
 
-def check_export(uri: str, *, writes: bool, write_device: str | None = None, erase: str | None = None) -> None:
-    """Raise UnsafeTargetError where a workload that ``writes`` may not use the NBD export at ``uri``."""
+def check_export(
+    uri: str, *, writes: bool, write_device: str | None = None, erase: str | None = None
+) -> Contents | None:
+    """What is seen of the NBD export at ``uri``, None for a workload that only reads.
+
+    Raises UnsafeTargetError where a workload that ``writes`` may not use it.
+    """
     if not writes:
-        return
+        return None
     _check_consent(uri, uri, writes=True, consent=None, write_device=write_device)
-    with contents.connected(uri) as export:
-        signature = contents.signature_of(export.read, export.size_bytes)
-        _check_contents(uri, uri, signature, contents.ends_are_zero(export.read, export.size_bytes), erase)
+    with connected(uri) as export:
+        seen = _look(export)
+    _check_contents(uri, uri, seen, erase)
+    return seen
+
+
+def check_export_again(seen: Contents | None) -> None:
+    """Raise UnsafeTargetError where an export is not as :func:`check_export` saw it."""
+    if seen is not None:
+        with connected(seen.device) as export:
+            device.check_unchanged_since(seen, _look(export), f"{seen.device} is not written to: ")
+
+
+def _look(export: Export) -> Contents:
+    signature = signature_of(export.read, export.size_bytes)
+    return contents_of(export.read, export.size_bytes, signature, export.uri)
 
 
 def _check_consent(name: str, shown: str, *, writes: bool, consent: str | None, write_device: str | None) -> None:
@@ -203,22 +225,23 @@ def _check_consent(name: str, shown: str, *, writes: bool, consent: str | None, 
         )
 
 
-def _check_contents(name: str, shown: str, signature: str | None, blank: bool, erase: str | None) -> None:
+def _check_contents(name: str, shown: str, seen: Contents, erase: str | None) -> None:
     """Raise UnsafeTargetError where a device or export holds a signature, or is not blank and may not be erased."""
-    if signature is not None:
+    if seen.signature is not None:
         raise UnsafeTargetError(
-            f"{shown} is not written to: it holds {signature}; name an empty drive or a file, or remove it with wipefs"
+            f"{shown} is not written to: it holds {seen.signature}; name an empty drive or a file, or remove it with "
+            "wipefs"
         )
-    if not blank and erase != name:
+    if seen.not_zero_at is not None and erase != name:
         raise UnsafeTargetError(
-            f"{shown} is not written to: its first or last MiB is not zero, so it may hold something",
+            f"{shown} is not written to: its byte {seen.not_zero_at:,} is not zero, so it may hold something",
             "to destroy it, {erase}, or name an empty drive or a file",
             name,
         )
 
 
 def _block_device(path: Path, shown: str, size_bytes: int | None, *, writes: bool, erase: str | None) -> Target:
-    if writes and (reason := device_in_use(path)) is not None:
+    if writes and (reason := device.device_in_use(path)) is not None:
         raise UnsafeTargetError(f"{shown} is not written to: it {reason}; name an empty drive or a file")
     try:
         descriptor = os.open(path, files.flags())
@@ -228,51 +251,17 @@ def _block_device(path: Path, shown: str, size_bytes: int | None, *, writes: boo
             "a file"
         ) from error
     try:
-        available = os.lseek(descriptor, 0, os.SEEK_END)
-        if writes:
-            blank = contents.ends_are_zero(lambda offset, n: os.pread(descriptor, n, offset), available)
-            _check_contents(str(path), shown, contents.signature_on(path), blank, erase)
+        seen = device.look(path, descriptor, writes=writes)
+    except OSError as error:
+        raise UnsafeTargetError(f"{shown} cannot be read: {error.strerror or error}; name another drive") from error
     finally:
         os.close(descriptor)
-    size = size_bytes or available
-    if not DIRECT_BYTES <= size <= available:
+    if writes:
+        _check_contents(str(path), shown, seen, erase)
+    size = size_bytes or seen.size_bytes
+    if not DIRECT_BYTES <= size <= seen.size_bytes:
         raise UnsafeTargetError(
-            f"{shown} has {format_bytes(available)}, and {format_bytes(size)} of it are asked for; ask for a smaller "
-            "size"
+            f"{shown} has {format_bytes(seen.size_bytes)}, and {format_bytes(size)} of it are asked for; ask for a "
+            "smaller size"
         )
-    return Target(path, "block device", size, exists=True, writable=writes, filled=not writes)
-
-
-def device_in_use(device: Path) -> str | None:
-    """The use of a block device or its partitions ("is mounted on /"); None where it is unused."""
-    number = device.stat().st_rdev
-    folder = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
-    members = [folder.resolve(), *(p.parent for p in folder.resolve().glob("*/partition"))] if folder.exists() else []
-    names = {p.name for p in members} | {device.name}
-    numbers = {(p / "dev").read_text().strip() for p in members if (p / "dev").exists()}
-    for line in _lines(Path("/proc/self/mountinfo")):
-        fields = line.split()
-        source = line.partition(" - ")[2].split()
-        if fields[2] in numbers or (len(source) > 1 and Path(source[1]).name in names):
-            return f"is mounted on {fields[4]}"
-    for line in _lines(Path("/proc/swaps"))[1:]:
-        if Path(line.split()[0]).name in names:
-            return "is used as swap"
-    for member in members:
-        holders = [p.name for p in (member / "holders").glob("*")]
-        if holders:
-            return f"is part of {', '.join(holders)}"
-    if len(members) > 1:
-        return f"has partitions ({', '.join(sorted(p.name for p in members[1:]))})"
-    try:
-        os.close(os.open(device, files.flags("O_EXCL")))
-    except OSError as error:
-        return f"cannot be opened exclusively ({error.strerror or error})"
-    return None
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return []
+    return Target(path, "block device", size, exists=True, writable=writes, filled=not writes, seen=seen)

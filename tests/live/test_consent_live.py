@@ -13,13 +13,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from device_labels import LABELS, MAKERS
 from qsim_program import QSIM
 
 from measure.errors import UnsafeTargetError
-from measure.fio.sweep import plan_fio, run_fio
+from measure.fio.sweep import FioPlan, plan_fio, run_fio
+from measure.machine.own_file import held
+from measure.sweep import Sweep
 
 pytestmark = pytest.mark.live
 MIB = 2**20
@@ -62,12 +65,23 @@ def digest(image: Path) -> str:
         return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
-def written(device: Path, out: Path, **consent: str) -> object:
-    """A sweep that writes to the device, with the consent that its user gave."""
-    plan = plan_fio(
-        device, (1,), read_percent=0, size_bytes=4 * MIB, runtime_s=0.2, ramp_s=0.0, write_device=str(device), **consent
+def planned(device: Path, **settings: Any) -> FioPlan:
+    """A plan that writes to the device, with the consent that its user gave."""
+    return plan_fio(
+        device,
+        (1,),
+        read_percent=0,
+        size_bytes=4 * MIB,
+        runtime_s=0.5,
+        ramp_s=0.0,
+        write_device=str(device),
+        **settings,
     )
-    return run_fio(plan, out)
+
+
+def written(device: Path, out: Path, **settings: Any) -> Sweep:
+    """A sweep that writes to the device."""
+    return run_fio(planned(device, **settings), out)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -100,10 +114,10 @@ def test_a_blank_device_is_measured_where_it_is_named_and_held_meanwhile(image: 
     with loop(image) as device:
         with pytest.raises(UnsafeTargetError, match="is a block device, and writing destroys what it holds"):
             plan_fio(device, (1,), read_percent=0, size_bytes=4 * MIB)
-        assert len(written(device, tmp_path / "s").points) == 1  # type: ignore[attr-defined]
-        with pytest.raises(UnsafeTargetError, match="first or last MiB is not zero"):  # what the sweep wrote
+        assert len(written(device, tmp_path / "s").points) == 1
+        with pytest.raises(UnsafeTargetError, match=r"its byte [\d,]+ is not zero"):  # what the sweep wrote
             written(device, tmp_path / "t")
-        assert len(written(device, tmp_path / "t", erase=str(device)).points) == 1  # type: ignore[attr-defined]
+        assert len(written(device, tmp_path / "t", erase=str(device)).points) == 1
 
 
 def test_a_device_in_use_is_refused(image: Path, tmp_path: Path, require_tool: Callable[..., str]) -> None:
@@ -127,6 +141,91 @@ def test_a_device_in_use_is_refused(image: Path, tmp_path: Path, require_tool: C
             finally:
                 os.close(held)
             assert file.read(1)
+
+
+def zeroed(device: Path, start: int) -> None:
+    """Overwrite a MiB of the device with zeros."""
+    with device.open("r+b") as file:
+        file.seek(start)
+        file.write(bytes(MIB))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+FILE_SYSTEMS = ("ext4", "xfs", "btrfs")
+
+
+@pytest.mark.parametrize("engine", ["auto", "probe"])
+@pytest.mark.parametrize("name", FILE_SYSTEMS)
+def test_a_file_system_made_between_plan_and_run_stays_as_it_is(
+    image: Path, tmp_path: Path, name: str, engine: str, require_tool: Callable[..., str]
+) -> None:
+    require_tool(MAKERS[name][0])
+    with loop(image) as device:
+        plan = planned(device, engine=engine)
+        subprocess.run([*MAKERS[name], str(device)], check=True, capture_output=True)
+        subprocess.run(["blockdev", "--flushbufs", str(device)], check=True)
+        before = digest(image)
+        with pytest.raises(UnsafeTargetError, match=f"{name} was written to it since the plan was made"):
+            run_fio(plan, tmp_path / "s")
+    assert digest(image) == before
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("name", FILE_SYSTEMS)
+def test_a_file_system_whose_ends_were_zeroed_is_not_taken_for_blank(
+    image: Path, tmp_path: Path, name: str, require_tool: Callable[..., str]
+) -> None:
+    require_tool(MAKERS[name][0])
+    with loop(image) as device:
+        subprocess.run([*MAKERS[name], str(device)], check=True, capture_output=True)
+        for start in (0, SIZE - MIB):
+            zeroed(device, start)
+        with pytest.raises(UnsafeTargetError, match=r"its byte [\d,]+ is not zero, so it may hold something"):
+            written(device, tmp_path / "s")
+
+
+@pytest.mark.parametrize("start_mib", [2, 4, 160, 300])
+def test_raw_data_inside_a_device_need_the_second_consent(image: Path, tmp_path: Path, start_mib: int) -> None:
+    with image.open("r+b") as file:
+        file.seek(start_mib * MIB)
+        file.write(os.urandom(2 * MIB))
+    before = digest(image)
+    with loop(image) as device:
+        with pytest.raises(UnsafeTargetError, match=r"its byte [\d,]+ is not zero, so it may hold something"):
+            written(device, tmp_path / "s")
+        assert digest(image) == before
+        assert len(written(device, tmp_path / "s", erase=str(device)).points) == 1
+
+
+def test_another_device_under_the_planned_name_is_refused(image: Path, tmp_path: Path) -> None:
+    with loop(image) as device:
+        plan = planned(device)
+    subprocess.run(["losetup", str(device), str(image)], check=True)
+    try:
+        with pytest.raises(UnsafeTargetError, match="another device has taken its name since the plan was made"):
+            run_fio(plan, tmp_path / "s")
+    finally:
+        subprocess.run(["losetup", "--detach", str(device)], check=True)
+
+
+TAKERS = {
+    **{name: MAKERS[name] for name in (*FILE_SYSTEMS, "vfat", "swap", "LVM2_member")},
+    "wipefs": ["wipefs", "--all"],
+    "mount": ["mount", "--target", "/mnt", "--source"],
+}
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_nothing_that_asks_takes_a_device_while_it_is_held(
+    image: Path, name: str, require_tool: Callable[..., str]
+) -> None:
+    require_tool(TAKERS[name][0])
+    with loop(image) as device, held(planned(device).file, keep=False):  # type: ignore[arg-type]
+        taken = subprocess.run([*TAKERS[name], str(device)], capture_output=True, check=False)
+        assert taken.returncode != 0
+    content = image.read_bytes()
+    assert content.count(0) == len(content)
 
 
 EXCHANGE = """

@@ -12,9 +12,10 @@ import pytest
 
 from measure.errors import UnsafeTargetError
 from measure.machine import own_file, safety
+from measure.machine.device import device_in_use
 from measure.machine.host import Storage
 from measure.machine.own_file import held, is_own, mark_filled, measured_bytes, remove_own
-from measure.machine.safety import TEST_FILE, check_target, device_in_use
+from measure.machine.safety import TEST_FILE, check_target
 
 MIB = 2**20
 
@@ -131,7 +132,7 @@ def test_a_hard_link_to_our_file_makes_it_foreign(tmp_path: Path, free: list[int
 
 def test_a_kill_between_mark_and_file_leaves_an_empty_file_that_is_ours(tmp_path: Path, free: list[int]) -> None:
     path = tmp_path / "new"
-    own_file._write_mark(path, {"nonce": "1", "born_ns": None})
+    own_file._create_mark(path)
     assert check_target(path, MIB, writes=True).exists is False
     path.touch()
     assert is_own(path)
@@ -162,6 +163,55 @@ def test_a_damaged_mark_is_no_mark(tmp_path: Path, free: list[int]) -> None:
     for text in ("", "{", "[]", '{"schema": "other"}'):
         path.with_name("data.db.qsim-target").write_text(text)
         assert not is_own(path)
+
+
+NOTES = {"notes": b"my notes", "nothing": b"", "JSON": b'{"nonce": "1"}', "a list": b"[]"}
+
+
+@pytest.mark.parametrize("content", NOTES.values(), ids=NOTES)
+def test_a_users_file_with_the_name_of_a_mark_is_named_and_stays(
+    tmp_path: Path, free: list[int], content: bytes
+) -> None:
+    mine = tmp_path / "new.qsim-target"
+    planned = check_target(tmp_path / "new", MIB, writes=True)
+    mine.write_bytes(content)  # between plan and run
+    with pytest.raises(UnsafeTargetError, match=r"new\.qsim-target exists and was not created by qsim, so new cannot"):
+        check_target(tmp_path / "new", MIB, writes=True)
+    with (
+        pytest.raises(UnsafeTargetError, match=r"new\.qsim-target exists and was not created by qsim"),
+        held(planned, keep=False),
+    ):
+        pass
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(mine.name, content)]
+
+
+def test_a_link_a_folder_and_a_pipe_with_the_name_of_a_mark_stay(tmp_path: Path, free: list[int]) -> None:
+    precious = foreign(tmp_path)
+    makers = (lambda path: path.symlink_to(precious), lambda path: path.symlink_to("nowhere"), Path.mkdir, os.mkfifo)
+    for number, make in enumerate(makers):
+        mark = tmp_path / f"{number}.qsim-target"
+        make(mark)
+        with pytest.raises(UnsafeTargetError, match="was not created by qsim"):
+            check_target(tmp_path / str(number), MIB, writes=True)
+        assert os.path.lexists(mark)
+    assert precious.read_bytes() == b"precious" * 8192
+
+
+def test_a_file_that_takes_the_place_of_the_mark_during_a_run_is_not_written(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    mark = tmp_path / "new.qsim-target"
+    with held(target, keep=False):
+        known = mark.read_bytes()
+        mark.unlink()
+        mark.write_bytes(b"my notes")
+        with pytest.raises(UnsafeTargetError, match="changed by somebody else"):
+            mark_filled(target)
+    assert mark.read_bytes() == b"my notes"
+    other = known.replace(b'"nonce": "', b'"nonce": "0')  # the mark of another run
+    mark.write_bytes(other)
+    with pytest.raises(UnsafeTargetError, match="changed by somebody else"):
+        mark_filled(target)
+    assert mark.read_bytes() == other
 
 
 def test_a_link_is_followed_before_it_is_judged(tmp_path: Path, free: list[int]) -> None:
