@@ -1,10 +1,15 @@
-"""stdout carries results, as text or as one JSON document; stderr everything else."""
+"""stdout carries results, as text or as one JSON document; stderr everything else.
+
+Cells, names and paths come from others and may hold sequences that a terminal obeys. So everything that a command
+prints passes :func:`visible`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,12 +19,36 @@ import typer
 from calibrate.cli.failures import CommandError
 from qsim.text_table import described_table, labelled, table
 
-__all__ = ["Result", "complain", "described_table", "labelled", "plain", "print_json", "remark", "say", "table", "warn"]
+__all__ = [
+    "Result",
+    "complain",
+    "described_table",
+    "labelled",
+    "plain",
+    "print_json",
+    "remark",
+    "say",
+    "table",
+    "visible",
+    "warn",
+]
+
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tabs and line ends (C0, C1), marks of direction and line, and bytes that are not UTF-8."""
+
+
+def visible(text: str) -> str:
+    r"""The text with what a terminal would obey, and not show, spelled out.
+
+    >>> print(visible("a\x1b[2Jb\u202e"))
+    a\x1b[2Jb\u202e
+    """
+    return _OBEYED.sub(lambda found: f"\\x{ord(found[0]):02x}" if found[0] < " " else f"\\u{ord(found[0]):04x}", text)
 
 
 def say(text: str = "") -> None:
     """Print a result on stdout."""
-    typer.echo(text)
+    typer.echo(visible(text))
 
 
 def complain(text: str) -> None:
@@ -35,12 +64,12 @@ def warn(text: str) -> None:
 def remark(text: str) -> None:
     """Print a remark on stderr; dropped where the terminal is closed."""
     with contextlib.suppress(OSError):
-        typer.echo(text, err=True)
+        typer.echo(visible(text), err=True)
 
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print the JSON document of a run on stdout."""
-    typer.echo(json.dumps(plain(document), indent=2, allow_nan=False))
+    say(json.dumps(plain(document), indent=2, allow_nan=False))
 
 
 def plain(value: Any) -> Any:

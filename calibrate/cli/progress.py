@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from calibrate.cli.console import remark
+from calibrate.cli.console import remark, visible
 from calibrate.cli.interrupts import raise_if_interrupted
 from measure.units import format_duration
 
@@ -87,7 +87,8 @@ class Bar:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
-            columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+            text_columns = [TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[text]}")]
+            columns = (text_columns[0], BarColumn(), text_columns[1])
             above = self._above
 
             class Shown(Progress):
@@ -97,9 +98,9 @@ class Bar:
                     yield self.make_tasks_table(self.tasks)
 
             self._progress = Shown(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task(self._what, total=1.0, text="")
+            self._task = self._progress.add_task(visible(self._what), total=1.0, text="")
             self._progress.start()
-        self._progress.update(self._task, completed=share, text=text)
+        self._progress.update(self._task, completed=share, text=visible(text))
 
 
 def _left(seconds: float) -> str:

@@ -166,7 +166,7 @@ def test_an_export_that_may_hold_something_is_erased_by_its_name_once_more(
     served: Callable[[bytes], tuple[str, Path]],
 ) -> None:
     uri, _ = served(b"precious")
-    with pytest.raises(UnsafeTargetError, match=r"its first or last MiB is not zero.*once more"):
+    with pytest.raises(UnsafeTargetError, match=r"its byte 0 is not zero.*once more"):
         small(uri, **WRITES, write_device=uri)
     assert small(uri, **WRITES, write_device=uri, erase=uri).points
 

@@ -1,0 +1,98 @@
+"""Nothing that is in a file or a name reaches the terminal as a command: each program runs on a terminal of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from places import GOLDEN
+from qsim_program import QSIM
+
+pty = pytest.importorskip("pty", reason="a terminal is made by pty (not on Windows)")
+
+HOSTILE = "\x1b]0;OWNED\x07\x1b[2J\x9b31m\u202ex\x7f"
+"""Sets the title of the window, rings, clears the screen (C0 and C1), and turns the direction of text."""
+OBEYED = ("\x1b]0;", "\x07", "\x1b[2J", "\x9b", "\u202e", "\x7f")
+NAME = json.dumps(HOSTILE)  # as TOML and JSON spell it
+
+CURVE = [(1, 12000, 83), (4, 46000, 87), (8, 80000, 100), (32, 200000, 160)]
+TABLE = "drive,depth,iops,latency_us\n" + "".join(
+    f'"{name}",{",".join(map(str, row))}\n' for name in (HOSTILE, "y") for row in CURVE
+)
+NETWORK = f"""
+[stations]
+{NAME} = {{service = "8ms"}}
+disk = {{service = "2ms", visits = 3}}
+[customers]
+reads = 10
+"""
+WRONG = f'[stations]\ndisk = {{service = "8ms"}}\n[customers]\n{NAME} = "no number"\n'
+COMMANDS = (
+    "show table.csv",
+    "audit table.csv",
+    "fit table.csv",
+    "fit table.csv --details",
+    "predict table.csv --at 16,64",
+    "compare table.csv --use 1,8",
+    "compare table.csv --use 1,8 --details",
+    "compare table.csv --json",
+    "change table.csv table.csv",
+    "fleet table.csv",
+    "network net.toml",
+    "network net.toml --json",
+    "network wrong.toml",
+    "show fio.json",
+    "fit-service fio.json",
+    "show {path}",
+    "show missing-{path}",
+    "fit {path} --series {path}",
+    "measure fio {path}/none --out out",
+    "{path}",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    texts = {"table.csv": TABLE, f"{HOSTILE}.csv": TABLE, "net.toml": NETWORK, "wrong.toml": WRONG}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    document = json.loads((GOLDEN / "fio" / "json-plus.json").read_text("utf-8"))
+    document["jobs"][0]["jobname"] = HOSTILE
+    (tmp_path / "fio.json").write_text(json.dumps(document))
+    return tmp_path
+
+
+def on_a_terminal(words: list[str], folder: Path) -> str:
+    """What the program writes to its terminal."""
+    own, its = pty.openpty()
+    parts = []
+    with subprocess.Popen([*QSIM, *words], cwd=folder, stdin=its, stdout=its, stderr=its) as program:
+        os.close(its)
+        try:
+            while part := os.read(own, 65536):
+                parts.append(part)
+        except OSError:  # the program has closed its terminal
+            program.wait()
+        finally:
+            os.close(own)
+    return b"".join(parts).decode("utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_terminal_obeys_nothing_that_a_file_or_a_name_holds(folder: Path, command: str) -> None:
+    path = f"{HOSTILE}.csv"
+    shown = on_a_terminal([word.replace("{path}", path) for word in command.split()], folder)
+    assert shown.strip()
+    assert [sequence for sequence in OBEYED if sequence in shown] == []
+
+
+def test_what_a_terminal_would_obey_is_shown_spelled_out(folder: Path) -> None:
+    assert r"\x1b]0;OWNED\x07\x1b[2J\u009b31m\u202ex\u007f" in on_a_terminal(["show", "table.csv"], folder)
+
+
+def test_a_name_that_is_not_utf_8_is_shown_spelled_out(folder: Path) -> None:
+    shown = on_a_terminal(["show", os.fsdecode(b"none\x9b31m.csv")], folder)
+    assert r"none\udc9b31m.csv" in shown
