@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
-from calibrate.inference.weights import Weights, normal_nodes, rows_kept
+from calibrate.inference.weights import DIGITS, Weights, normal_nodes, rows_kept
 
 NODES = (1, 256, 512)
 """Number of nodes of a set, of no free parameter, of one and of more."""
@@ -342,7 +342,7 @@ def _table(nodes: Sequence[_Nodes], sizes: Array, scale: int | None, scale_preci
     values = np.concatenate([some.values for some in nodes], axis=1)
     centres = np.concatenate([some.centres for some in nodes], axis=1)
     node, size = np.nonzero(log_weights > log_weights.max() - REACH)
-    first = centres[size, node] if scale == 0 else values[0, node]
+    first = centres[size, node].round(DIGITS) if scale == 0 else values[0, node]
     rows, weight, evidence = rows_kept(log_weights[node, size], (first, sizes[size]))
     node, size = node[rows], size[rows]
     kept = values.T[node]

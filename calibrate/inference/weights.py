@@ -36,6 +36,15 @@ LEAST = 1e-300
 DIGITS = 9
 """Decimals of the log scale that are used to sort rows."""
 
+LOG_DIGITS = 12
+"""Decimals of logarithms of weights that count: rows that are equally probable but for rounding are so exactly."""
+
+TIE = 1e-9
+"""Cumulative weights that differ by less are the same, so that no last bit decides which of equal rows is taken."""
+
+GAP = 1e-7
+"""Half the width of the shares whose quantiles are averaged: where no weight lies between two parts, their middle."""
+
 SPREAD = 400
 """Number of equally weighted rows that represent a table where whole curves are computed."""
 
@@ -81,8 +90,7 @@ class Weights:
 
     def rows(self, count: int) -> IntArray:
         """Indices of rows (count,) at even steps of the cumulative weight: representative devices."""
-        places = np.arange(count) / count + 0.5 / count
-        return np.minimum(np.searchsorted(np.cumsum(self.weight), places), len(self) - 1)
+        return reaching_rows(self.weight, np.arange(count) / count + 0.5 / count)
 
     def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
         """Equally weighted parameters (count, d) that represent the table, and their misfit sizes (count,).
@@ -95,7 +103,7 @@ class Weights:
             keys[:, self.scale] = np.log(keys[:, self.scale]).round(DIGITS)
         order = np.lexsort((self.misfit, *keys.T[::-1]))
         places = np.sort(even(count, 1)[:, 0])
-        rows = order[np.minimum(np.searchsorted(np.cumsum(self.weight[order]), places), len(self) - 1)]
+        rows = order[reaching_rows(self.weight[order], places)]
         z = normal_nodes(count, self.directions.shape[2])
         return self.values[rows] * np.exp(np.einsum("ndr,nr->nd", self.directions[rows], z)), self.misfit[rows]
 
@@ -133,8 +141,8 @@ class Weights:
 
     def typical_misfit(self) -> float:
         """The median misfit size."""
-        order = np.argsort(self.misfit)
-        return float(self.misfit[order][np.searchsorted(np.cumsum(self.weight[order]), 0.5)])
+        order = np.argsort(self.misfit, kind="stable")
+        return float(self.misfit[order][reaching_rows(self.weight[order], np.array(0.5))])
 
 
 @dataclass(frozen=True)
@@ -228,16 +236,21 @@ def _exp(logs: Array) -> Array:
         return np.asarray(np.exp(logs))
 
 
+def reaching_rows(weight: Array, places: Array) -> IntArray:
+    """The first rows, of weights that sum to 1, whose cumulative weight reaches ``places``."""
+    return np.minimum(np.searchsorted(np.cumsum(weight), places - TIE), len(weight) - 1)
+
+
 def rows_kept(log_weight: Array, keys: Sequence[Array]) -> tuple[IntArray, Array, float]:
     """Which rows of a table are kept, their weights, and the logarithm of the evidence of all rows.
 
     ``log_weight`` (n,) is known up to a constant. Negligible rows are dropped; where more than ``ROWS`` are left, they
     are thinned, in the order of ``keys`` (the last one first).
     """
-    weight = np.exp(log_weight - log_weight.max())
+    weight = np.exp((log_weight - log_weight.max()).round(LOG_DIGITS))
     evidence = float(log_weight.max() + np.log(weight.sum()))
     ascending = np.sort(weight)
-    dropped = int(np.searchsorted(np.cumsum(ascending), NEGLIGIBLE * weight.sum(), side="right"))
+    dropped = int(np.searchsorted(np.cumsum(ascending), (NEGLIGIBLE + TIE) * weight.sum(), side="right"))
     least = ascending[dropped]  # of those that stay
     counts, alike = weight >= least, np.flatnonzero(weight == least)
     counts[alike[: dropped - np.count_nonzero(weight < least)]] = False
@@ -265,9 +278,9 @@ def thinned(weight: Array, keys: Sequence[Array], rows: int = ROWS) -> Array:
     heaviest = np.flatnonzero((left > 0) & (np.append(ascending[1:], np.inf) >= common))[0]
     light = np.flatnonzero(weight <= ascending[heaviest])
     light = light[np.lexsort([key[light] for key in keys])]
-    steps = (np.arange(left[heaviest]) + 0.5) * common[heaviest]
+    steps = (np.arange(left[heaviest]) + 0.5) / left[heaviest]
     kept = np.where(weight > ascending[heaviest], weight, 0.0)
-    kept[light[np.minimum(np.searchsorted(np.cumsum(weight[light]), steps), len(light) - 1)]] = common[heaviest]
+    kept[light[reaching_rows(weight[light] / weight[light].sum(), steps)]] = common[heaviest]
     return np.asarray(kept)
 
 
@@ -338,15 +351,18 @@ EMPTY = 1e-14
 
 
 def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[float]) -> Array:
-    """Quantiles (k, m) at ``shares`` (k,) of mixtures of normals: ``mean``, ``deviation`` (n, m), ``weight`` (n,)."""
+    """Quantiles (k, m) at ``shares`` (k,) of mixtures of normals: ``mean``, ``deviation`` (n, m), ``weight`` (n,).
+
+    Each is the mean of those at the share less and more ``GAP``: the middle of the gap where there is one.
+    """
+    around = np.add.outer((-GAP, GAP), shares)
     mean, deviation, weight = mean.T.copy(), np.maximum(deviation, 0.0).T.copy(), weight / weight.sum()
     low, high = _ends(mean - REACH * deviation, mean + REACH * deviation, weight)
     found = np.repeat(low[None, :], len(shares), axis=0)
     spread = np.flatnonzero(high > low)
     if len(weight) <= FEW:
-        found[:, spread] = _solved(
-            mean[spread], deviation[spread], weight, np.asarray(shares), low[spread], high[spread]
-        )
+        ends = _solved(mean[spread], deviation[spread], weight, around.ravel(), low[spread], high[spread])
+        found[:, spread] = ends.reshape(2, len(shares), -1).mean(axis=0)
         return found
     for start in range(0, len(spread), TOGETHER):
         some = spread[start : start + TOGETHER]
@@ -354,7 +370,7 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
         place = np.clip((mean[some] - low[some, None]) / step[:, None], 0, STEPS - 1.000001)
         density = _smoothed(place, deviation[some] / step[:, None], weight)
         cumulative = np.concatenate([np.zeros((len(some), 1)), np.cumsum(density, axis=1)], axis=1)
-        at = [np.interp(np.asarray(shares) * sums[-1], sums, np.arange(STEPS + 1) - 0.5) for sums in cumulative]
+        at = [np.interp(around * sums[-1], sums, np.arange(STEPS + 1) - 0.5).mean(axis=0) for sums in cumulative]
         found[:, some] = low[some] + np.transpose(at) * step
     return found
 

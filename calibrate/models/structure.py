@@ -48,7 +48,7 @@ from typing import Literal
 import numpy as np
 
 from calibrate.inference.parameters import Array, IntArray, Mask
-from calibrate.inference.weights import quantiles
+from calibrate.inference.weights import quantiles, reaching_rows
 from calibrate.points import Points
 
 Queues = Literal["shared", "random"]
@@ -122,8 +122,8 @@ class StructurePosterior:
     @cached_property
     def median_error(self) -> float:
         """The relative error of the model, median."""
-        order = np.argsort(self.error)
-        return float(self.error[order][np.searchsorted(np.cumsum(self.mass[order]), 0.5)])
+        order = np.argsort(self.error, kind="stable")
+        return float(self.error[order][reaching_rows(self.mass[order], np.array(0.5))])
 
     def times(self, rows: IntArray, shares: Sequence[float]) -> tuple[Array, Array]:
         """Quantiles (k,) at ``shares`` (k,) of S and of Z, in seconds, over the cells ``rows`` (n,)."""

@@ -57,3 +57,14 @@ def test_a_gap_between_few_components_is_crossed() -> None:
     found = quantiles(np.array([[0.0], [1e3]]), np.array([[1.0], [1.0]]), np.array([0.6, 0.4]), (0.3, 0.6, 0.8))[:, 0]
     assert found[[0, 2]] == pytest.approx([norm.ppf(0.5), 1e3 + norm.ppf(0.5)], abs=1e-6)
     assert 3 < found[1] < 997
+
+
+@pytest.mark.parametrize("count", [2, 4, 2500])
+def test_between_two_halves_the_median_is_the_middle_of_the_gap_whatever_the_last_bit(count: int) -> None:
+    mean = np.repeat([0.0, 100.0], count // 2)[:, None]
+    medians = []
+    for seed in range(4):
+        weight = 1 + 1e-15 * np.random.default_rng(seed).choice([-1.0, 1.0], count)
+        medians.append(quantiles(mean, np.ones((count, 1)), weight, (0.5,))[0, 0])
+    assert medians == pytest.approx([50.0] * 4, abs=0.1)
+    assert np.ptp(medians) < 1e-6

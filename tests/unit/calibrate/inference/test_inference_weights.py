@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from calibrate.inference.nodes import Observed, Scale, table_of
 from calibrate.inference.parameters import MisfitProcess
-from calibrate.inference.weights import Known, Weights, expected, normal_nodes, predictive
+from calibrate.inference.weights import Known, Weights, expected, normal_nodes, predictive, thinned
 from calibrate.models.closed import OnsetPNorm
 
 SHARES = (0.05, 0.5, 0.95)
@@ -52,6 +52,18 @@ def test_rows_at_even_steps_of_the_weight_represent_a_table() -> None:
     assert table.at(values[:, 0] < 3).weight.tolist() == [0.5, 0.5]
     many = Weights.of(np.arange(5000.0)[:, None], np.zeros(5000), np.zeros(5000), np.zeros((5000, 1, 0)))
     assert (len(many), many.weight.max()) == (2500, pytest.approx(4e-4))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_which_of_equal_rows_stand_for_a_table_hangs_on_no_last_bit(seed: int) -> None:
+    """5000 rows at 2500 even steps, and 2500 rows at 250: every step falls on a sum of weights."""
+    off = 1e-15 * np.random.default_rng(seed).choice([-1.0, 1.0], 5000)
+    rows, none = np.arange(5000.0)[:, None], np.zeros((5000, 1, 0))
+    assert np.flatnonzero(thinned(1 + off, [rows[:, 0]])).tolist() == list(range(0, 5000, 2))
+    even = Weights(rows[:2500], np.zeros(2500), (1 + off[:2500]) / 2500, none[:2500])
+    assert even.rows(250).tolist() == list(range(4, 2500, 10))
+    light = Weights.of(rows[:1000], np.zeros(1000), off[:1000], none[:1000])
+    assert light.values.ravel().tolist() == list(range(1, 1000))
 
 
 def test_rounding_of_the_scale_does_not_change_which_rows_stand_for_a_table() -> None:
