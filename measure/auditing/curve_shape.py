@@ -126,11 +126,18 @@ def check_curve(curve: ClosedCurve) -> Iterator[Finding]:
         yield from _past_the_peak(curve)
 
 
+_RAMP = 0.015
+"""The least excess of the bandwidth at the deepest point, relative: beyond what rounded columns show."""
+
+
 def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
     """Findings on bandwidth against throughput x block, where all three are given."""
     points = sweep.points
     points = points[(points["bandwidth_bytes_per_s"] + points["block_bytes"]).notna()]
     if points.empty:
+        return
+    if sweep.load_type.is_closed and (ramped := list(_after_a_ramp(sweep))):
+        yield from ramped
         return
     times = points["bandwidth_bytes_per_s"] / (points["throughput_per_s"] * points["block_bytes"])
     middle = float(times.median())
@@ -148,6 +155,34 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
         f"{known}." if known else "the block is another one, or reads and writes were counted apart.",
         "" if known else "compare the bs= of the command with the table.",
     )
+
+
+def _after_a_ramp(sweep: Sweep) -> Iterator[Finding]:
+    """Findings on curves whose bandwidth exceeds throughput x block by more the deeper the queue: requests are missing.
+
+    fio counts the bytes of requests in flight at the end of a ramp, and not the requests (N - 1 of them a run).
+    """
+    for series, group in each_series(sweep.mean_points()):
+        load, moved, rate, block = (
+            group[c].to_numpy(float) for c in ("load", "bandwidth_bytes_per_s", "throughput_per_s", "block_bytes")
+        )
+        more = moved / (rate * block) - 1
+        if not (more[-1] > _RAMP and abs(more[0]) < _RAMP and np.all(np.diff(more) > -_RAMP / 2)):  # also where unknown
+            continue
+        of, deepest = sweep.load_type, float(load[-1])
+        yield Finding(
+            "bandwidth-block",
+            "warning",
+            f"bandwidth / throughput is {1 + more[0]:.3f} times the block at {of.at(load[0])} and {1 + more[-1]:.3f} "
+            f"times at {of.at(deepest)}: the bandwidth is that of {format_rate(moved[-1] / block[-1])}, where "
+            f"{format_rate(rate[-1])} stands.",
+            "a ramp (ramp_time): fio leaves the requests in flight at its end out of its count, more of them the "
+            "deeper the queue, and holds their bytes.",
+            "take bandwidth / block for the throughput, or measure without ramp_time or for longer; qsim reads fio's "
+            "JSON so.",
+            series,
+            deepest,
+        )
 
 
 def check_open(sweep: Sweep) -> Iterator[Finding]:

@@ -26,7 +26,18 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.latency_bins import Histogram
 from measure.formats.fio.latency_bins import counted as counted_latencies
+from measure.formats.fio.ramp import (
+    AGREES,
+    LATENCY_REASON,
+    RATE_REASON,
+    Counted,
+    counted_by_bytes,
+    fixed_block_bytes,
+    has_ramp,
+)
 from measure.formats.fio.record import (
+    LATENCY,
+    RATE,
     FioRecord,
     Flow,
     Moments,
@@ -135,6 +146,8 @@ def _record(
                 "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
             )
         )
+    if has_ramp(options) and (varying := _not_recounted(flows, options, f"{name}: job {job!r}")) is not None:
+        findings.append(varying)
     runtime_s = max((f.runtime_s for f in flows), default=0.0)
     return record_of(
         flows,
@@ -149,6 +162,24 @@ def _record(
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
+    )
+
+
+def _not_recounted(flows: Sequence[Flow], options: Mapping[str, str], where: str) -> Finding | None:
+    """The finding that a ramp's count cannot be corrected, as the block size varies; None where it matters little."""
+    requests = math.fsum(f.requests for f in flows)
+    in_flight = whole(options.get("iodepth", "")) * whole(options.get("numjobs", ""))
+    fixed = all(fixed_block_bytes(options, f.direction or "mixed") is not None for f in flows)
+    if fixed or in_flight <= AGREES * requests:
+        return None
+    return Finding(
+        "ramp-not-counted",
+        "warning",
+        f"{where} ran after a ramp, and up to {in_flight} requests in flight at its end are missing from the "
+        f"{counted(int(requests), 'request')} that fio counted.",
+        "fio leaves requests in flight at the end of a ramp out of iops, and blocks of several sizes do not tell their "
+        "number.",
+        "measure with one block size (bs=), with a longer runtime, or without ramp_time.",
     )
 
 
@@ -173,7 +204,7 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
     rw = options.get("rw", "").partition(":")[0]
     read, write, mixed = (section_of(clone, d) for d in ("read", "write", "mixed"))
     if mixed:
-        flow = _flow(mixed, name, job, math.nan)
+        flow = _flow(mixed, name, job, math.nan, "mixed", options)
         if read or write:  # unified_rw_reporting=both
             reads = number_in(read, "total_ios")
             total = reads + number_in(write, "total_ios")
@@ -192,15 +223,40 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
         )
     for direction, section in (("read", read), ("write", write)):
         if number_in(section, "iops") or number_in(section, "runtime"):
-            yield replace(_flow(section, name, job, 1.0 if direction == "read" else 0.0), direction=direction)
+            share = 1.0 if direction == "read" else 0.0
+            yield replace(_flow(section, name, job, share, direction, options), direction=direction)
 
 
-def _flow(section: Mapping[str, Any], name: str, job: str, read: float) -> Flow:
+def _flow(
+    section: Mapping[str, Any], name: str, job: str, read: float, direction: str, options: Mapping[str, str]
+) -> Flow:
     rate = number_in(section, "iops")
     runtime_s = number_in(section, "runtime") / 1e3
     requests = number_in(section, "total_ios") or rate * runtime_s  # fio 2.1 has no total_ios
     bandwidth = number_in(section, "bw_bytes") or number_in(section, "bw") * 1024
-    return Flow(rate, bandwidth, requests, read * requests, runtime_s, _latency(section, name, job))
+    flow = Flow(rate, bandwidth, requests, read * requests, runtime_s, _latency(section, name, job))
+    block_bytes = fixed_block_bytes(options, direction) if rate and has_ramp(options) else None
+    if block_bytes is None:
+        return flow
+    counted_anew = counted_by_bytes(_moved_bytes(section, bandwidth), block_bytes, requests, runtime_s)
+    return flow if counted_anew is None else _recounted(flow, read, counted_anew)
+
+
+def _moved_bytes(section: Mapping[str, Any], bandwidth: float) -> float:
+    """The bytes that a section moved: ``io_bytes`` is in KiB in fio 2; 0 where it contradicts its bandwidth."""
+    moved, by_rate = number_in(section, "io_bytes"), bandwidth * number_in(section, "runtime") / 1e3
+    return next((moved * unit for unit in (1, 1024) if abs(moved * unit - by_rate) <= 0.05 * by_rate), 0.0)
+
+
+def _recounted(flow: Flow, read: float, completed: Counted) -> Flow:
+    """The flow with its rate by all requests that completed, and its latency without the wait at the end of the run."""
+    rate, latency = completed.requests / flow.runtime_s, flow.latency
+    published = {RATE: (flow.rate, RATE_REASON)}
+    if AGREES * latency.mean_s < completed.too_long_s < latency.mean_s:
+        published[LATENCY] = (latency.mean_s, LATENCY_REASON)
+        latency = replace(latency, mean_s=latency.mean_s - completed.too_long_s)
+    requests, reads = completed.requests, read * completed.requests
+    return replace(flow, rate=rate, latency=latency, published=published, requests=requests, reads=reads)
 
 
 def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:

@@ -2,8 +2,11 @@
 
 It reads the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=..., iodepth=...``), and from its
 report the rates, latencies with units, percentiles, depths reached and requests issued. fio rounds the IOPS to three
-digits, so the rate is the number of issued requests over the run time where both are known. Options that the report
-lacks (direct, the file, limits) stay unknown, and the records have ``all_options`` False.
+digits, so the rate is the number of issued requests over the run time where both are known. Before 3.26 fio loses the
+carry of that rounding and prints 13,964 as ``13.0k`` (its issue 1117); there the printed rate stays beside the
+corrected one. The bandwidth, rounded alike, is printed in two units: where one has lost its carry the other, greater
+one is taken. Options that the report lacks (direct, the file, limits) stay unknown, and the records have
+``all_options`` False.
 
 A text may hold many runs, as a terminal session does: each run's announcement applies to the reports after it.
 """
@@ -16,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from measure.errors import DataError
-from measure.formats.fio.record import FioRecord, Flow, Moments, positive, record_of
+from measure.formats.fio.record import RATE, FioRecord, Flow, Moments, positive, record_of
+from measure.origin import corrected
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
 _REPORT = re.compile(
@@ -26,7 +30,7 @@ _REPORT = re.compile(
 _FLOW = re.compile(
     r"^ {1,4}(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]{1,20})(?P<prefix>[kKMG]?),"
     r" BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
-    r" \([^)]{0,60}\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
+    r" \((?P<again>[^)]{0,60})\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
 )
 _LATENCY = re.compile(
     r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
@@ -40,6 +44,11 @@ _VERSION = re.compile(r"^(fio-\d[\w.\-]{0,40})$")
 _SECONDS = {"nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _RATE = re.compile(r"([\d.]+)\s*((?:[kKMGT]i?)?)B?(?:/s)?$")
+_RUN_TIME = 0.02
+"""The most that rounding to three digits, or a run time in milliseconds, makes of a rate; relative."""
+_THREE_DIGITS = 0.01
+"""The most by which two units of one bandwidth differ where each is rounded to three digits."""
+_CARRY = corrected("requests issued / run time; fio before 3.26 loses a carry where it rounds IOPS")
 _LONGEST_LINE = 600
 _MOST_REPORTS = 10_000
 
@@ -52,10 +61,11 @@ def looks_like_normal(text: str) -> bool:
 
 @dataclass
 class _Printed:
-    """One direction as printed; seconds and 1/s."""
+    """One direction as printed; seconds and 1/s. ``carry``: what a lost carry would add to the rate; 0 for none."""
 
     way: str
     rate: float
+    carry: float
     bandwidth: float
     runtime_s: float
     moments: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -64,16 +74,19 @@ class _Printed:
 
     def flow(self, issued: float) -> Flow:
         """The direction as a Flow, its rate from the requests ``issued``, its latency the total one where printed."""
-        rate = self.rate
+        rate, published = self.rate, dict[str, tuple[float, str]]()
         if issued and self.runtime_s:
             finer = issued / self.runtime_s
-            rate = finer if abs(finer - rate) <= max(1, 0.02 * rate) else rate
+            if 0.94 * self.carry <= finer - rate <= 1.01 * self.carry and self.carry:
+                rate, published = finer, {RATE: (rate, _CARRY)}
+            elif abs(finer - rate) <= max(1, _RUN_TIME * rate):
+                rate = finer
         kind = next((k for k in ("lat", "clat") if k in self.moments), "")
         mean, sd = self.moments.get(kind, (math.nan, math.nan))
         requests = float(round(rate * self.runtime_s))
         reads = {"read": requests, "write": 0.0}.get(self.way, math.nan)
         latency = Moments(mean, sd, kind, self.percentiles)
-        return Flow(rate, self.bandwidth, requests, reads, self.runtime_s, latency)
+        return Flow(rate, self.bandwidth, requests, reads, self.runtime_s, latency, published=published)
 
 
 @dataclass
@@ -153,8 +166,11 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
 def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
     """Add a line to the report, and return the direction that the next lines belong to."""
     if match := _FLOW.match(line):
-        rate, bandwidth = positive(match["iops"]) * _COUNT[match["prefix"]], _bytes_per_s(match["bw"])
-        printed = _Printed(match["way"], rate, bandwidth, float(match["ms"]) / 1e3)
+        scale = _COUNT[match["prefix"]]
+        carry = scale if re.search(r"\.0+$", match["iops"]) else 0.0
+        bandwidth, again = _bytes_per_s(match["bw"]), _bytes_per_s(match["again"])
+        bandwidth = again if again > (1 + _THREE_DIGITS) * bandwidth else bandwidth
+        printed = _Printed(match["way"], positive(match["iops"]) * scale, carry, bandwidth, float(match["ms"]) / 1e3)
         report.printed.setdefault(match["way"], printed)
     elif printed is not None and (match := _LATENCY.match(line)):
         unit = _SECONDS[match["unit"]]

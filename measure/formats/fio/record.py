@@ -27,6 +27,10 @@ MOSTLY_PERCENT = 99.9
 """The share of time at depth 1 from which a record without options is one of depth 1, percent."""
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 
+Published = Mapping[str, tuple[float, str]]
+"""Column of a figure that was corrected -> what fio printed, and the origin (:mod:`measure.origin`)."""
+RATE, LATENCY = "throughput_per_s", "latency_s"
+
 HOST_TIME = "host_cpu_s"
 """The column of processor time per request, seconds; absent where unknown."""
 
@@ -59,7 +63,7 @@ class FioRecord:
     fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``all_options`` is False where the
     output holds only some of the options. ``directions`` has reads and writes apart, where fio reports them so:
     {"read": (requests/s, latency), "write": ...}. ``cpu_s`` is the processor time of its jobs, seconds, NaN where
-    unknown.
+    unknown. ``published`` has fio's own rate and mean latency where they were corrected.
     """
 
     source: str
@@ -81,6 +85,7 @@ class FioRecord:
     all_options: bool = True
     directions: Mapping[str, tuple[float, Moments]] = field(default_factory=dict)
     cpu_s: float = math.nan
+    published: Published = field(default_factory=dict)
 
     @property
     def engine(self) -> str:
@@ -149,6 +154,7 @@ class Flow:
     runtime_s: float
     latency: Moments
     direction: str = ""
+    published: Published = field(default_factory=dict)
 
 
 def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: Any) -> FioRecord:
@@ -163,6 +169,7 @@ def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: 
         runtime_s=max((f.runtime_s for f in flows), default=0.0),
         directions=_by_direction(flows),
         findings=tuple(findings),
+        published=_published((f.rate, f.latency, f.published) for f in flows if f.rate),
         **known,
     )
     if record.latency.kind != "clat":
@@ -176,6 +183,17 @@ def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: 
         "measure with total latency (no disable_lat, no gtod_reduce)",
     )
     return replace(record, findings=(*record.findings, completion_only))
+
+
+def _published(parts: Iterable[tuple[float, Moments, Published]]) -> dict[str, tuple[float, str]]:
+    """What fio printed of several flows together, of the figures that were corrected in any of them."""
+    parts = list(parts)
+    origins = {name: origin for _, _, published in parts for name, (_, origin) in published.items()}
+    rates = [published.get(RATE, (rate, ""))[0] for rate, _, published in parts]
+    times = [published.get(LATENCY, (latency.mean_s, ""))[0] for _, latency, published in parts]
+    total = math.fsum(rates)
+    mean = math.fsum(rate * time for rate, time in zip(rates, times, strict=True)) / total if total else math.nan
+    return {name: (total if name == RATE else mean, origin) for name, origin in origins.items()}
 
 
 def _by_direction(flows: Sequence[Flow]) -> dict[str, tuple[float, Moments]]:
@@ -204,6 +222,7 @@ def added(records: Sequence[FioRecord]) -> FioRecord:
         findings=tuple(dict.fromkeys(f for r in records for f in r.findings)),
         directions=directions,
         cpu_s=math.fsum(r.cpu_s for r in records),
+        published=_published((r.throughput_per_s, r.latency, r.published) for r in records),
     )
 
 

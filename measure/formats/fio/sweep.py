@@ -23,7 +23,16 @@ from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.logs import choose_logs, record_of_logs
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
-from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
+from measure.formats.fio.record import (
+    LATENCY,
+    RATE,
+    FioRecord,
+    check_record,
+    host_columns,
+    is_direct,
+    near_power_of_two,
+)
+from measure.origin import MEASURED, ORIGIN, PUBLISHED
 from measure.sweep import Provenance, Sweep, describe_series
 
 BEYOND_ERRORS = 2**31
@@ -282,6 +291,7 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
                 "requests": record.requests,
                 "runtime_s": record.runtime_s,
                 "unchecked": _unchecked(record),
+                **_published(record),
                 **_directions(record),
                 **host_columns(record),
                 **point.columns,
@@ -289,6 +299,13 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
         )
         seen[point.series, point.load] += 1
     return rows
+
+
+def _published(record: FioRecord) -> dict[str, Any]:
+    """The origins of rate and latency, and what fio printed where they were corrected."""
+    known = {name: record.published.get(name, (math.nan, MEASURED)) for name in (RATE, LATENCY)}
+    origins = {ORIGIN[name]: origin for name, (_, origin) in known.items()}
+    return origins | {PUBLISHED[name]: printed for name, (printed, _) in known.items()}
 
 
 def _directions(record: FioRecord) -> dict[str, float]:
