@@ -22,6 +22,7 @@ from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import Consent, DriveOptions, Target, keeping
 from calibrate.cli.options import Page, option
 from calibrate.cli.progress import Bar
+from measure.errors import DataError
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ HELP = """Measure a drive at depths 1 to 64 in fifteen seconds, and say where qu
 
 One fio process measures every depth for about 1.4 s; where fio is not installed, qsim's own probe does. While the last
 doubling of the depth still adds 5 % of throughput, deeper ones follow, as long as all takes at most a quarter more than
---seconds. The points are an ordinary sweep: --out keeps them for qsim compare, predict and fit.
+--seconds. The points are an ordinary sweep: --out keeps them for qsim compare, predict and fit. With another --block,
+--read or --jobs, the same directory holds a curve for each; the answer is about the one just asked for.
 
 TARGET: as for qsim measure fio.
 
@@ -53,8 +55,6 @@ GAIN = 1.05
 BUDGET = 1.25
 """The time for all points, as a multiple of that for the first depths: 15 s for 12 s."""
 SHORTEST_S, LONGEST_S = 0.5, 600.0
-SIZE_BYTES = 256 * 2**20
-"""Size of the test file: filling it takes a second or two."""
 HOST_BUSY = 0.8
 """The share of processor time from which the host is called the limit."""
 WIDTH = 30
@@ -130,7 +130,7 @@ def plan_knee(
         runtime_s=seconds / len(DEPTHS) - RAMP_S,
         ramp_s=RAMP_S,
         engine="auto" if "://" in target or (shutil.which("fio") and hasattr(os, "O_DIRECT")) else PROBE,
-        size_bytes=drive.size_bytes or (SIZE_BYTES if drive.allow == Consent() else None),
+        size_bytes=drive.size_bytes,
         **drive.allow.settings(),
     )
 
@@ -138,11 +138,13 @@ def plan_knee(
 def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", before: str = "") -> measure.Sweep:
     """Measure the depths of the plan, and deeper ones while throughput rises until ``end``, and show the curve.
 
-    ``end`` is a time of ``time.monotonic``. Raises as ``run_fio``.
+    ``end`` is a time of ``time.monotonic``. The sweep is the plan's curve alone: ``directory`` may hold others, of
+    other blocks, mixes or jobs. Raises as ``run_fio``.
     """
     from measure.fio.sweep import run_fio
 
     def deeper(sweep: measure.Sweep) -> Sequence[FioPoint]:
+        sweep = curve_of(plan, sweep)
         depth = 2 * max(plan.points[-1].job.depth, int(sweep.points["depth"].max()))
         in_time = time.monotonic() + plan.point_seconds <= end
         if not still_grows(sweep) or depth > DEEPEST or not in_time:
@@ -155,7 +157,7 @@ def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", be
     probe = "" if plan.tool == "fio" else "; fio is not installed: with qsim's own probe"
     opening = f"{before}{len(DEPTHS)} depths of {plan.label}{size}, about {time_text}{after}{probe}"
     with Bar("measuring", opening=opening, above=lambda: _drawn(curve)) as bar:
-        return run_fio(
+        whole = run_fio(
             plan,
             directory,
             bar.points,
@@ -163,6 +165,16 @@ def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", be
             together=True,
             watch=lambda point, throughput_per_s: curve.update({point.job.outstanding: throughput_per_s}),
         )
+    return curve_of(plan, whole)
+
+
+def curve_of(plan: FioPlan, sweep: measure.Sweep) -> measure.Sweep:
+    """The curve of ``sweep`` to which the points of the plan belong. Raises DataError where none was measured."""
+    keys = {point.key for point in plan.points}
+    own = [Path(source).stem in keys for source in sweep.points["source"]]
+    if not any(own):
+        raise DataError(f"{sweep.name}: no point of {plan.label} could be measured at {plan.points[0].describe()}")
+    return sweep.select(sweep.points["series"][own].iloc[0])
 
 
 def _drawn(curve: Mapping[int, float]) -> Table:
