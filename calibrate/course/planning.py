@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from measure.fio.sweep import Progress
-from measure.memory.probe import DEMO_DELAYS, MemoryPlan, plan_buffers, plan_memory, run_memory
+from measure.memory.probe import DEFAULT_DELAYS, QUICK_DELAYS, MemoryPlan, plan_buffers, plan_memory, run_memory
 from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.runs import COURSE, PlannedSweep, SuitePlan, SuiteResults, plan_suites, run_sweeps
 from measure.sweep import Sweep
@@ -28,7 +28,6 @@ MEMORY_SHARE = 0.3
 """The largest share of a budget for the memory."""
 
 MEMORY, CACHES = "memory", "memory-caches"
-_QUICK_DELAYS = (0, 50, 200, 500, 2500)
 _SMALLEST_BUFFER, _LARGEST_BUFFER = 2**14, 2**30
 
 
@@ -90,11 +89,11 @@ class _Pace:
 
 
 _PACES = (
-    _Pace(("read", "3:1", "mix", "write"), (64, 256), DEMO_DELAYS, 3, 0.2, True),
-    _Pace(("read", "3:1", "mix", "write"), (64,), DEMO_DELAYS, 3, 0.2, True),
-    _Pace(("read", "mix"), (64,), DEMO_DELAYS, 3, 0.2, True),
-    _Pace(("read", "mix"), (64,), DEMO_DELAYS, 2, 0.1, False),
-    _Pace(("read",), (64,), _QUICK_DELAYS, 1, 0.1, False),
+    _Pace(("read", "3:1", "mix", "write"), (64, 256), DEFAULT_DELAYS, 3, 0.2, True),
+    _Pace(("read", "3:1", "mix", "write"), (64,), DEFAULT_DELAYS, 3, 0.2, True),
+    _Pace(("read", "mix"), (64,), DEFAULT_DELAYS, 3, 0.2, True),
+    _Pace(("read", "mix"), (64,), DEFAULT_DELAYS, 2, 0.1, False),
+    _Pace(("read",), (64,), QUICK_DELAYS, 1, 0.1, False),
 )
 """The first that fits its share of the budget is taken, the last one in any case."""
 

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load
+from measure.loads import ArrivalRate, ClosedLoad, Depth, CountedLoad, Load
 from measure.repeats import each_series, rows_of_each
 from measure.sweep import COMPUTED, Sweep
 from measure.units import format_bytes, format_duration, format_rate
@@ -136,7 +136,7 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
     points = points[(points["bandwidth_bytes_per_s"] + points["block_bytes"]).notna()]
     if points.empty:
         return
-    if sweep.load_type.is_closed and (ramped := list(_after_a_ramp(sweep))):
+    if isinstance(sweep.load_type, Depth) and (ramped := list(_after_a_ramp(sweep))):
         yield from ramped
         return
     times = points["bandwidth_bytes_per_s"] / (points["throughput_per_s"] * points["block_bytes"])

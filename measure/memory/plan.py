@@ -11,7 +11,7 @@ the length of the warm-up. Latency is timed without load, so this is not a laten
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -128,7 +128,9 @@ def huge_pages(size_bytes: int) -> int:
 Kind = Literal["loaded", "idle", "peak"]
 
 MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
-DEMO_DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
+DEFAULT_DELAYS = (0, 20, 50, 100, 150, 200, 300, 500, 700, 1000, 2500)
+"""Iterations of the idle loop: half of them in the bend, which lies at 50 to 300 on machines of 2 to 8 loaders."""
+QUICK_DELAYS = (0, 50, 100, 200, 2500)
 
 BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
 
@@ -149,7 +151,7 @@ class Point:
     """One point of a plan: "loaded" (chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (no chaser).
 
     ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 without load. ``varied``: whether the
-    sweep varies the buffer.
+    sweep varies the buffer. ``trials`` are measured one after another; ``repeat`` counts the rounds over all points.
     """
 
     key: str
@@ -159,6 +161,8 @@ class Point:
     loaders: int = 0
     delay: int = 0
     varied: bool = False
+    trials: int = 1
+    repeat: int = 0
 
     def request(self) -> dict[str, Any]:
         """The point's settings, for its record."""
@@ -173,9 +177,10 @@ class Point:
             return f"{format_bytes(self.buffer_bytes)}, {what}"
         if self.traffic is None:
             return f"{self.kind} memory"
+        again = f", repeat {self.repeat + 1}" if self.repeat else ""
         if self.kind == "peak":
-            return f"peak, {self.traffic.label}"
-        return f"{self.traffic.label}, {counted(self.loaders, 'loader')}, delay {self.delay}"
+            return f"peak, {self.traffic.label}{again}"
+        return f"{self.traffic.label}, {counted(self.loaders, 'loader')}, delay {self.delay}{again}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,34 +220,44 @@ class MemoryPlan:
     def points(self) -> tuple[Point, ...]:
         """All points, in the order of measuring.
 
-        Over delays: the idle latency, then for each traffic its delays and its peak bandwidth, then the idle latency
-        again. Over sizes: at each the chase, then each traffic by each number of threads. Delays and sizes are
-        shuffled, so that a drift of the machine is not taken for the curve.
+        Over delays: the idle latency, then ``repeats`` rounds, each with every traffic's delays and its peak bandwidth,
+        then the idle latency again. Repeats one right after another would share the state of the machine, and differ
+        by a fifth of what two sweeps do; rounds show it. Over sizes: at each the chase, then each traffic by each
+        number of threads, repeats one after another, as a ring takes longer to link than to measure. Delays and sizes
+        are shuffled, so that a drift of the machine is not taken for the curve.
         """
         import numpy as np
 
-        rng = np.random.default_rng(self.seed)
         if not self.delays:
-            return tuple(p for size in rng.permutation(self.sizes).tolist() for p in self._at_size(size))
+            shuffled = np.random.default_rng(self.seed).permutation(self.sizes).tolist()
+            return tuple(p for size in shuffled for p in self._at_size(size))
         (size,) = self.sizes
-        points = [Point("idle", "idle", size)]
+        rounds = (p for repeat in range(self.repeats) for p in self._round(size, repeat))
+        idle, after = (Point(key, "idle", size, trials=self.repeats) for key in ("idle", "idle-after"))
+        return (idle, *rounds, after)
+
+    def _round(self, size: int, repeat: int) -> Iterator[Point]:
+        """Every delay of every traffic once, and the peaks; each round in an order of its own."""
+        import numpy as np
+
+        rng = np.random.default_rng([self.seed, repeat])
         for traffic in self.traffics:
-            series = [
-                Point(f"{traffic.slug}-{loaders}-delay-{delay}", "loaded", size, traffic, loaders, delay)
-                for loaders in self.loader_counts
-                for delay in self.delays
-            ]
-            points += [series[i] for i in rng.permutation(len(series))]
-            points.append(Point(f"{traffic.slug}-peak", "peak", size, traffic, max(self.loader_counts) + 1))
-        return (*points, Point("idle-after", "idle", size))
+            series = [(loaders, delay) for loaders in self.loader_counts for delay in self.delays]
+            for i in rng.permutation(len(series)):
+                loaders, delay = series[i]
+                key = f"{traffic.slug}-{loaders}-delay-{delay}.r{repeat}"
+                yield Point(key, "loaded", size, traffic, loaders, delay, repeat=repeat)
+            most = max(self.loader_counts) + 1
+            yield Point(f"{traffic.slug}-peak.r{repeat}", "peak", size, traffic, most, repeat=repeat)
 
     def _at_size(self, size: int) -> tuple[Point, ...]:
+        n = self.repeats
         streams = [
-            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", size, traffic, threads, varied=True)
+            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", size, traffic, threads, varied=True, trials=n)
             for traffic in self.traffics
             for threads in self.loader_counts
         ]
-        return (Point(f"buffer-{size}-idle", "idle", size, varied=True), *streams)
+        return (Point(f"buffer-{size}-idle", "idle", size, varied=True, trials=n), *streams)
 
     def warm_up_s(self, point: Point) -> float:
         """Seconds of warm-up: over sizes a round through the buffer, which fills a cache that can hold it."""
@@ -256,7 +271,7 @@ class MemoryPlan:
         """Seconds that one point takes; the first of a size links the ring and fills the buffers."""
         fills = LINK_S_PER_BYTE + len(self.placement.loaders) * REFILL_S_PER_BYTE
         first_s = point.buffer_bytes * fills if point.varied and point.kind == "idle" else 0.0
-        return first_s + self.repeats * (self.warm_up_s(point) + self.seconds_per_repeat + 0.01)
+        return first_s + point.trials * (self.warm_up_s(point) + self.seconds_per_repeat + 0.01)
 
     def prepare_seconds(self) -> float:
         """Seconds for compiling and for touching the buffers."""
@@ -269,12 +284,13 @@ class MemoryPlan:
     def settings(self) -> dict[str, Any]:
         """The settings fixed for the sweep, JSON-ready: a directory can be resumed only with the same ones.
 
-        Loads, traffics and numbers of threads are not among them, so that a directory can be extended.
+        Loads, traffics and numbers of threads are not among them, nor is the number of rounds, so that a directory can
+        be extended.
         """
-        fixed = {"repeats": self.repeats, "seconds_per_repeat": self.seconds_per_repeat, "seed": self.seed}
+        fixed = {"seconds_per_repeat": self.seconds_per_repeat, "seed": self.seed}
         if not self.delays:
-            return {"mode": BUFFERS, **fixed}
-        return {"mode": "delays", **fixed, "buffer_bytes": self.largest_bytes}
+            return {"mode": BUFFERS, **fixed, "repeats": self.repeats}
+        return {"mode": "delays", **fixed, "repeats": "in rounds", "buffer_bytes": self.largest_bytes}
 
     def command(self) -> str:
         """The command that measures all points, as it could be typed."""
@@ -309,7 +325,7 @@ class MemoryPlan:
 
 
 def plan_memory(
-    delays: Sequence[float] = DEMO_DELAYS,
+    delays: Sequence[float] = DEFAULT_DELAYS,
     buffer_bytes: int | None = None,
     loaders: int | Sequence[int] | None = None,
     repeats: int = 3,

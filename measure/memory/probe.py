@@ -48,7 +48,16 @@ from measure.loads import BufferSize, InjectedDelay
 from measure.machine.host import allowed_cpus, host_facts
 from measure.machine.process import now
 from measure.memory.placement import Words, allocate, huge_page_share
-from measure.memory.plan import BUFFERS, DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_buffers, plan_memory
+from measure.memory.plan import (
+    BUFFERS,
+    DEFAULT_DELAYS,
+    MLC_DELAYS,
+    QUICK_DELAYS,
+    MemoryPlan,
+    Point,
+    plan_buffers,
+    plan_memory,
+)
 from measure.memory.record import ProbeRecord, Trial, parse_record
 from measure.memory.threads import (
     Chaser,
@@ -139,8 +148,10 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
         facts["idle_latency_s"] = statistics.fmean(idle[0])
     if len(idle) > 1:
         facts["idle_latency_after_s"] = statistics.fmean(idle[-1])
-    peaks = {r.load.label: _peak(r.bandwidths()) for r in records if r.kind == "peak"}
-    if peaks:
+    streams: dict[str, list[float]] = {}
+    for record in (r for r in records if r.kind == "peak"):
+        streams.setdefault(record.load.label, []).extend(record.bandwidths())
+    if peaks := {label: _peak(values) for label, values in streams.items()}:
         facts["peak_bandwidth_bytes_per_s"] = max(peak["mean"] for peak in peaks.values())
         facts["peaks_bytes_per_s"] = peaks
     return facts
@@ -189,11 +200,12 @@ def _on_buffers(facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _on_disturbance(records: Sequence[ProbeRecord]) -> Iterator[Finding]:
-    shares = {key: max(trial.off_cpu_share for trial in record.trials) for key, record in enumerate(records)}
-    worst = max(shares, key=lambda key: shares[key], default=0)
-    if shares.get(worst, 0.0) <= DISTURBED_SHARE:
+    shares = [max(trial.off_cpu_share for trial in record.trials) for record in records]
+    worst = max(range(len(records)), key=lambda i: shares[i], default=0)
+    if not shares or shares[worst] <= DISTURBED_SHARE:
         return
-    record, several = records[worst], sum(share > DISTURBED_SHARE for share in shares.values())
+    over = {r.point for r, share in zip(records, shares, strict=True) if share > DISTURBED_SHARE}
+    record, several = records[worst], len(over)
     where = f"delay {record.delay_iterations}" if record.kind == "loaded" else f"the {record.kind} measurement"
     yield Finding(
         "disturbed",
@@ -223,11 +235,12 @@ def _on_drift(facts: Mapping[str, Any]) -> Iterator[Finding]:
 def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator[Finding]:
     """A finding where a curve stays flat, so that it shows no knee."""
     heaviest = min(curve, key=lambda record: record.delay_iterations)
-    idle, latency = facts.get("idle_latency_s"), statistics.fmean(heaviest.latencies_s())
+    rounds = [record for record in curve if record.delay_iterations == heaviest.delay_iterations]
+    idle, latency = facts.get("idle_latency_s"), statistics.fmean(s for r in rounds for s in r.latencies_s())
     if idle is None or heaviest.delay_iterations > 0 or latency >= LOADED_FACTOR * idle:
         return
     peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.load.label)
-    reached = format_bandwidth(statistics.fmean(heaviest.bandwidths()))
+    reached = format_bandwidth(statistics.fmean(x for r in rounds for x in r.bandwidths()))
     most = f" (all cores together move {format_bandwidth(peak['mean'])})" if peak else ""
     yield Finding(
         "unsaturated",
@@ -240,7 +253,16 @@ def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator
     )
 
 
-__all__ = ["DEMO_DELAYS", "MLC_DELAYS", "MemoryPlan", "plan_buffers", "plan_memory", "read_memory_store", "run_memory"]
+__all__ = [
+    "DEFAULT_DELAYS",
+    "MLC_DELAYS",
+    "QUICK_DELAYS",
+    "MemoryPlan",
+    "plan_buffers",
+    "plan_memory",
+    "read_memory_store",
+    "run_memory",
+]
 
 TOOL = "memory_probe"
 """The tool's name in the store."""
@@ -282,7 +304,7 @@ class Bench:
                 loader.traffic = traffic
         buffers = [x.words for x in loaders] if chaser is None else [chaser.words, *(x.words for x in loaders)]
         times = (plan.warm_up_s(point), plan.seconds_per_repeat)
-        trials = tuple(trial(chaser, loaders, point.delay, *times) for _ in range(plan.repeats))
+        trials = tuple(trial(chaser, loaders, point.delay, *times) for _ in range(point.trials))
         return ProbeRecord(
             kind=point.kind,
             delay_iterations=point.delay,
@@ -325,8 +347,9 @@ def trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_
 def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Measure the missing points of ``plan`` in ``out_dir`` and return the whole sweep.
 
-    Order over delays: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak
-    bandwidth of all cores, then the idle latency again (it differs where others loaded the memory meanwhile). An
+    Order over delays: the idle latency, then in each round for each traffic its delays (shuffled by the plan's seed)
+    and the peak bandwidth of all cores, then the idle latency again (it differs where others loaded the memory
+    meanwhile). An
     interruption stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where
     ``out_dir`` holds something else, ToolFailedError where a point could not be measured correctly.
     """

@@ -1,4 +1,4 @@
-"""The memory probe's raw record: one JSON document a point, with counts and times as the threads returned them.
+"""The memory probe's raw record: a JSON document for each point and round, with the threads' counts and times.
 
 It holds no derived values, so that a definition can change and old measurements be read again. ``kind`` is "loaded"
 (chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (loaders on every core, no chaser).
@@ -91,6 +91,11 @@ class ProbeRecord:
     def series(self) -> str:
         """The name of this point's curve: "read, 1 loader"; over buffer sizes "read, 1 thread"."""
         return f"{self.load.label}, {counted(len(self.loader_cpus), 'loader' if self.kind == 'loaded' else 'thread')}"
+
+    @property
+    def point(self) -> tuple[str, str, int, int]:
+        """What was measured: the same for all rounds of a point."""
+        return self.kind, self.series, self.delay_iterations, self.buffer_bytes
 
     def latencies_s(self) -> list[float]:
         """Seconds per access of the chaser, a trial each."""

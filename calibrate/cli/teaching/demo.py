@@ -20,6 +20,7 @@ from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.run import keeping, minutes
 from calibrate.cli.options import flag, option, page_in
 from calibrate.cli.progress import Bar
+from measure.memory.plan import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Pace:
     device_s: float
 
 
-FULL = Pace(21.0, (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500), 3, 0.2, 1.5)
-QUICK = Pace(6.0, (0, 50, 200, 500, 2500), 1, 0.1, 0.5)
+FULL = Pace(21.0, DEFAULT_DELAYS, 3, 0.2, 1.5)
+QUICK = Pace(6.0, QUICK_DELAYS, 1, 0.1, 0.5)
 
 
 def demo(

@@ -14,12 +14,12 @@ from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
 from measure.loads import ClosedLoad, Depth, InjectedDelay, Load, load_from_dict
 from measure.machine.files import write_durably
+from measure.memory.plan import DEFAULT_DELAYS
 
 Device = Literal["known", "disk", "memory", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 """Those of ``qsim knee``; the model takes 1 and 32."""
 KNOWN_DEPTHS = (1, 2, 4, 8, 16, 32)
-DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
 FEWEST = 4
 DISK_BYTES = 256 * 2**20
 KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
@@ -187,5 +187,5 @@ _KNOWN, _DISK, _MEMORY = "a device whose truth is known", "the disk of this mach
 _LIVE: Mapping[Device, _LiveDevice] = {
     "known": _LiveDevice(_KNOWN, f"{_KNOWN}, shown at the reveal", Depth(), KNOWN_DEPTHS, lambda: ""),
     "disk": _LiveDevice(_DISK, f"{_DISK}: a file of the lab", Depth(), DEPTHS, _why_no_disk),
-    "memory": _LiveDevice(_MEMORY, _MEMORY, InjectedDelay(), DELAYS, _why_no_memory),
+    "memory": _LiveDevice(_MEMORY, _MEMORY, InjectedDelay(), DEFAULT_DELAYS, _why_no_memory),
 }

@@ -146,3 +146,27 @@ def test_buffer_sizes_tell_which_of_them_fit_a_cache() -> None:
     assert "of 32 KiB to 64 MiB, of which those up to 64 KiB fit the L2 cache of 64 KiB." in first.message
     (unknown,) = check_buffer_sizes(memory([9e-8] * 2, kind=BufferSize(), load=sizes[1:]))
     assert "in buffers of 64 KiB to 64 MiB." in unknown.message
+
+
+@pytest.mark.parametrize(
+    ("gb_per_s", "severity"),
+    [
+        ([30, 20, 10, 5], None),
+        ([30, 20, 20.9, 5], None),  # 4.5 %: noise of a quiet machine
+        ([30, 20, 22, 5], "warning"),
+        ([26, 30, 20, 5], "info"),  # near the peak a memory may lose bandwidth to conflicts
+        ([30, 10, 15, 12], "warning"),
+    ],
+)
+def test_a_bandwidth_that_rises_with_the_delay_is_told(gb_per_s: Sequence[float], severity: str | None) -> None:
+    sweep = memory([1e-7] * 4, [1e9 * x / 64 for x in gb_per_s], load=[0, 100, 200, 2500])
+    found = [f for f in check_memory(sweep) if f.check == "rises-with-delay"]
+    assert [f.severity for f in found] == ([severity] if severity else [])
+
+
+def test_the_rise_names_the_two_delays_it_lies_between() -> None:
+    sweep = memory([1e-7] * 4, [1e9 * x / 64 for x in (30, 10, 12, 15)], load=[0, 100, 200, 2500])
+    rise = one(sweep, "rises-with-delay")
+    assert "rises from 10.0 GB/s at delay 100 to 15.0 GB/s at delay 2500 (+50 %)" in rise.message
+    assert (rise.load, rise.series) == (2500, "m")
+    assert absent(memory([1e-7] * 3, [1e8, 2e8, 3e8], kind="bandwidth", load=[1e9, 2e9, 3e9]), "rises-with-delay")

@@ -11,7 +11,7 @@ from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
 from measure.memory.placement import Placement
 from measure.memory.plan import MemoryFacts, choose_buffer, left_to_allocate
-from measure.memory.probe import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, plan_memory
+from measure.memory.probe import DEFAULT_DELAYS, MLC_DELAYS, QUICK_DELAYS, MemoryPlan, plan_memory
 
 MiB, GiB = 2**20, 2**30
 CACHES = (Cache(1, "Data", 32 * 2**10, 1), Cache(2, "Unified", MiB, 1), Cache(3, "Unified", 32 * MiB, 8))
@@ -34,7 +34,7 @@ def test_the_default_is_four_caches_and_every_other_core() -> None:
     plan = plan_memory()
     assert plan.sizes == (128 * MiB,)
     assert (plan.loader_counts, plan.buffers) == ((3,), 5)
-    assert plan.delays == DEMO_DELAYS
+    assert plan.delays == DEFAULT_DELAYS
     assert plan.notes == ()
 
 
@@ -43,13 +43,32 @@ def loaded(plan: MemoryPlan) -> list[int]:
 
 
 def test_order_is_shuffled_complete_and_by_seed() -> None:
-    plan = plan_memory(delays=MLC_DELAYS)
+    plan = plan_memory(delays=MLC_DELAYS, repeats=1)
     assert sorted(loaded(plan)) == list(MLC_DELAYS)
     assert [p.kind for p in plan.points() if p.kind != "loaded"] == ["idle", "peak", "idle"]
     order = loaded(plan)
     assert order != list(MLC_DELAYS)
-    assert order == loaded(plan_memory(delays=MLC_DELAYS))
-    assert order != loaded(plan_memory(delays=MLC_DELAYS, seed=2))
+    assert order == loaded(plan_memory(delays=MLC_DELAYS, repeats=1))
+    assert order != loaded(plan_memory(delays=MLC_DELAYS, repeats=1, seed=2))
+
+
+def test_repeats_are_rounds_over_all_points_each_in_an_order_of_its_own() -> None:
+    plan = plan_memory(delays=MLC_DELAYS, repeats=3)
+    count = len(MLC_DELAYS)
+    rounds = [loaded(plan)[i * count : (i + 1) * count] for i in range(3)]
+    assert [sorted(each) for each in rounds] == [list(MLC_DELAYS)] * 3
+    assert len({tuple(each) for each in rounds}) == 3
+    assert [p.kind for p in plan.points() if p.kind != "loaded"] == ["idle", *["peak"] * 3, "idle"]
+    assert sum(p.trials for p in plan.points()) == 3 * (count + 3)
+    more = plan_memory(delays=MLC_DELAYS, repeats=4)
+    assert [p.key for p in more.points()][: 3 * count] == [p.key for p in plan.points()][: 3 * count]
+    assert more.settings() == plan.settings()  # so a directory is extended by further rounds
+
+
+@pytest.mark.parametrize("delays", [DEFAULT_DELAYS, QUICK_DELAYS])
+def test_the_default_delays_touch_the_bend(delays: tuple[int, ...]) -> None:
+    assert {0, 50, 100, 200, 2500} <= set(delays)
+    assert delays == tuple(sorted(delays))
 
 
 def test_description_and_command_name_what_will_happen() -> None:
@@ -65,7 +84,7 @@ def test_every_traffic_and_number_of_loaders_has_its_points() -> None:
     assert [t.name for t in plan.traffics] == ["read", "mix", "write"]  # 2:1 is mix
     assert plan.loader_counts == (1, 3)
     keys = [p.key for p in plan.points()]
-    assert len(set(keys)) == len(keys) == 2 + 3 * (2 * 2 + 1)
+    assert len(set(keys)) == len(keys) == 2 + 3 * 3 * (2 * 2 + 1)
     assert plan.buffers == 5
 
 
