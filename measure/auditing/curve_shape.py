@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.loads import ArrivalRate, ClosedLoad, Depth, CountedLoad, Load
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, Load
 from measure.repeats import each_series, rows_of_each
 from measure.sweep import COMPUTED, Sweep
 from measure.units import format_bytes, format_duration, format_rate

@@ -11,7 +11,7 @@ import pytest
 from measure.auditing.memory import check_buffer_sizes, check_memory, refuse_cache
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import BufferSize, InjectedDelay, Load
+from measure.loads import Bandwidth, BufferSize, InjectedDelay, Load
 from measure.sweep import Provenance, Sweep
 
 DELAY = InjectedDelay()
@@ -169,4 +169,4 @@ def test_the_rise_names_the_two_delays_it_lies_between() -> None:
     rise = one(sweep, "rises-with-delay")
     assert "rises from 10.0 GB/s at delay 100 to 15.0 GB/s at delay 2500 (+50 %)" in rise.message
     assert (rise.load, rise.series) == (2500, "m")
-    assert absent(memory([1e-7] * 3, [1e8, 2e8, 3e8], kind="bandwidth", load=[1e9, 2e9, 3e9]), "rises-with-delay")
+    assert absent(memory([1e-7] * 3, [1e8, 2e8, 3e8], kind=Bandwidth(), load=[1e9, 2e9, 3e9]), "rises-with-delay")
