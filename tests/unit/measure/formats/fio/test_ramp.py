@@ -10,20 +10,25 @@ from typing import Any
 import pytest
 
 import measure
+from measure.fio.command import FioJob
+from measure.fio.points import request_of
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.record import FioRecord
 from measure.formats.fio.sweep import fio_sweep
 from measure.origin import word_of
+from measure.store.directory import SweepStore
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "data" / "fio-ramp"
-RATE, SERVICE_S, RUNTIME_MS = 164.0, 12.2e-3, 1500
+RATE = 164.0
 
 
-def after_ramp(depth: int, *, sent: int | None = None, completed: int = 310, block: int = 4096, **options: str) -> str:
+def after_ramp(
+    depth: int, *, sent: int | None = None, completed: int = 310, block: int = 4096, rate: float = RATE, **options: str
+) -> str:
     """A run of a device of two servers: fio counts what was sent, and the bytes of what completed."""
     sent = completed - (depth - 1) if sent is None else sent
-    runtime_s = completed / RATE
-    latency_s = depth / RATE + (depth - 1) * depth / (2 * RATE * completed)
+    runtime_s = completed / rate
+    latency_s = depth / rate + (depth - 1) * depth / (2 * rate * completed)
     asked = {"rw": "randread", "bs": str(block), "ioengine": "libaio", "iodepth": str(depth), "ramp_time": "300ms"}
     section = {
         "io_bytes": completed * block,
@@ -124,6 +129,23 @@ def test_clones_after_a_ramp_are_one_point_of_all_their_requests() -> None:
     assert (found["load"], found["requests"]) == (64, 620)
     assert found["throughput_per_s"] == pytest.approx(2 * RATE)
     assert found["throughput_published_per_s"] == pytest.approx(2 * RATE * 279 / 310)
+
+
+def test_a_sweep_directory_written_before_is_read_anew(tmp_path: Path) -> None:
+    store = SweepStore.create(tmp_path / "sweep", "fio", {"ramp_s": 0.3, "load_kind": "queue_depth"}, {})
+    with store.locked():
+        for depth in (1, 2, 8, 64):
+            request = request_of(FioJob(depth, 1, 4096, 100, "random"), 0)
+            record = {"status": "ok", "command": "fio", "started_at": "2026-01-01T00:00:00", "request": request}
+            rate = 82 if depth == 1 else 164
+            store.add(
+                f"4096-randread-d{depth}-j1.r0", after_ramp(depth, completed=2 * rate, rate=rate).encode(), record
+            )
+    points = measure.load(tmp_path / "sweep").points
+    assert points["load"].tolist() == [1, 2, 8, 64]
+    assert points["throughput_per_s"].to_numpy() == pytest.approx([82, 163.5, 164, 164], rel=1e-3)
+    assert points["throughput_origin"].map(word_of).tolist() == ["measured", "measured", "corrected", "corrected"]
+    assert points["throughput_published_per_s"].iloc[-1] == pytest.approx(164 * 265 / 328)
 
 
 @pytest.mark.parametrize(
