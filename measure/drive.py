@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from measure.formats.fio.latency_bins import BINS_FIO_3, BITS, PER_OCTAVE, bin_edges
 from measure.machine import files
+from qsim.engines.jit import cached_njit
 
 CEILING_S = 0.06
 START_S = 2e-4  # time that a thread takes to start
@@ -49,7 +50,7 @@ def _now(clock: Any, timespec: Any) -> Any:
     return timespec[0] * 1_000_000_000 + timespec[1]
 
 
-@njit(nogil=True, cache=True)
+@cached_njit(nogil=True)
 def closed_loop(  # type: ignore[no-untyped-def]
     file, buffer, blocks, first, stride, read_share, state, begin_ns, end_ns, limit, each_ns, totals, bins, intervals
 ):  # pragma: no cover - compiled
@@ -191,7 +192,7 @@ def circulate(
 
     def run(place: int, state: np.uint64, begin_ns: int, end_ns: int) -> None:
         stride, part = threads if sequential else 0, parts[place]
-        offset = closed_loop(
+        offset = closed_loop(  # type: ignore[no-untyped-call]
             file, words[place], blocks, place % blocks, stride, read_share, state, begin_ns, end_ns, requests,
             int(1e9 * each_s), part.totals, part.bins, part.intervals,
         )  # fmt: skip

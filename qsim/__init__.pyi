@@ -17,7 +17,7 @@ from .distributions import LogNormal as LogNormal
 from .distributions import Mixture as Mixture
 from .distributions import Shifted as Shifted
 from .distributions import Weibull as Weibull
-from .engines import simulate as simulate
+from .engines.run import simulate as simulate
 from .engines.trace import trace as trace
 from .errors import NoEngineError as NoEngineError
 from .errors import NoFormulaError as NoFormulaError

@@ -26,6 +26,7 @@ import numpy as np
 from numba import njit, types
 
 from measure.units import CACHE_LINE_BYTES
+from qsim.engines.jit import cached_njit
 
 WORDS_PER_LINE = CACHE_LINE_BYTES // 8
 
@@ -118,7 +119,7 @@ def _strided_burst(buffer: Any, line: Any, read_lines: Any, updated_lines: Any, 
     return total, line
 
 
-@njit(nogil=True, cache=True)
+@cached_njit(nogil=True)
 def spin(state: Any, iterations: Any, timespec: Any) -> Any:
     """Time the idle loop: returns (its state afterwards, ns elapsed)."""
     began = _clock_ns(_WALL, timespec)
@@ -126,7 +127,7 @@ def spin(state: Any, iterations: Any, timespec: Any) -> Any:
     return state, _clock_ns(_WALL, timespec) - began
 
 
-@njit(nogil=True, cache=True)
+@cached_njit(nogil=True)
 def chase(
     ring: Any,
     word: Any,
@@ -180,7 +181,7 @@ def chase(
     return word, hops, hops - hops_before, now - began, cpu_now - cpu_began, loaded_hops, loaded_ns
 
 
-@njit(nogil=True, cache=True)
+@cached_njit(nogil=True)
 def stream(
     buffer: Any,
     read_words: Any,
@@ -247,7 +248,7 @@ def stream(
     return bursts - bursts_before, now - began, _clock_ns(_CPU, timespec) - cpu_began, total, state, bursts
 
 
-@njit(nogil=True, cache=True)
+@cached_njit(nogil=True)
 def link(words: Any, order: Any) -> None:
     """Link the lines of ``words`` into a ring in the given ``order``, a permutation of their indices.
 

@@ -3,8 +3,3 @@
 ``reference`` is SimPy: processes a student can read. ``compiled`` is numba: the same model, the same random
 numbers drawn in the same order, hundreds of times faster. Neither is imported before it is used.
 """
-
-from qsim.engines.run import simulate
-from qsim.engines.trace import SamplePath, trace
-
-__all__ = ["SamplePath", "simulate", "trace"]

@@ -34,9 +34,21 @@ def kernel(*, reassociate: bool = False, inner: bool = False, borrows: bool = Fa
             "_nrt": not borrows,
             "forceinline": borrows and inner,
         }
+        return cached_njit(**options)(function)
+
+    return decorate
+
+
+def cached_njit(**options: Any) -> Callable[[F], F]:
+    """``numba.njit``, cached between runs where numba finds a folder that it may write; else compiled in each process.
+
+    A read-only installation with a read-only home has no such folder.
+    """
+
+    def decorate(function: F) -> F:
         try:
             return cast(F, numba.njit(cache=True, **options)(function))
-        except RuntimeError:  # no cache folder can be written: compile in each process
+        except RuntimeError:  # numba found no folder that it may write
             return cast(F, numba.njit(**options)(function))
 
     return decorate
