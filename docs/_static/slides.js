@@ -3,9 +3,14 @@
   const slides = Array.from(document.querySelectorAll(".slide"));
   let at = Math.min(slides.length, Math.max(1, Number(location.hash.slice(1)) || 1)) - 1;
 
-  // A slide that is too full is set in smaller letters, never cut off.
+  // The width of a reader's font decides how much a text fills: a slide that is too full is set in smaller letters,
+  // never cut off, and one that is not half full in larger ones.
+  const isFull = slide => slide.scrollHeight > slide.clientHeight || slide.scrollWidth > slide.clientWidth;
+  const share = slide => (slide.lastElementChild.offsetTop + slide.lastElementChild.offsetHeight - slide.firstElementChild.offsetTop) / slide.clientHeight;
+  const set = (slide, size) => Object.assign(slide.style, {zoom: size, width: 1280 / size + "px", height: 720 / size + "px"});
   slides.forEach(slide => {
-    for (let size = 1; (slide.scrollHeight > slide.clientHeight || slide.scrollWidth > slide.clientWidth) && size > 0.5; size -= 0.04) Object.assign(slide.style, {zoom: size, width: 1280 / size + "px", height: 720 / size + "px"});
+    for (let size = 1; isFull(slide) && size > 0.5; size -= 0.04) set(slide, size);
+    for (let size = 1; share(slide) < 0.52 && !isFull(slide) && size < 1.3; size += 0.04) set(slide, size);
   });
   document.querySelectorAll(".figure").forEach(plot => {
     const drawn = pictures[plot.dataset.picture];

@@ -21,15 +21,21 @@ SLIDES = """return [...document.querySelectorAll('.slide')].map((slide) => {
 """Of each slide the title, the share of its height from the title to the end of the last part, the size of its letters,
 whether nothing is cut off, and whether a picture has its text above it."""
 
+FONTS = {"own": "", "narrow": "letter-spacing: -.04em", "wide": "letter-spacing: .04em"}
+"""How wide letters are on machines with other fonts."""
+
 
 @pytest.mark.slow
+@pytest.mark.parametrize("font", FONTS)
 def test_every_slide_is_at_least_half_full_and_legible(
-    tmp_path: Path, browsers: Callable[..., webdriver.Chrome], require_tool: Callable[..., str]
+    font: str, tmp_path: Path, browsers: Callable[..., webdriver.Chrome], require_tool: Callable[..., str]
 ) -> None:
     browser = browsers(0, require_tool("chromium", "chromium-browser"), require_tool("chromedriver"))
     prepare(browser, 1300, dark=False)
     faults, count = [], 0
     for page in write_html(tmp_path):
+        as_styled = page.read_text("utf-8").replace("</style>", f".slide {{ {FONTS[font]} }}</style>", 1)
+        page.write_text(as_styled, "utf-8")
         browser.get(page.as_uri())
         for title, share, letters, *facts in browser.execute_script(SLIDES):
             count += 1
