@@ -3,8 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 QSIM := $(BIN)/qsim
-# Two workers, each with whole modules; what measures the machine is run again where it fails (tests/conftest.py).
-# One: PYTEST_FLAGS="-n 0".
+# Two workers, each with whole modules. One: PYTEST_FLAGS="-n 0".
 PYTEST_FLAGS ?=
 
 # Beside a change of pyproject.toml, a checkout that was moved or a Python that is gone means installing again.

@@ -28,16 +28,16 @@ settings.load_profile("any-machine")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # Windows has two of them
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What measures this machine may be spoiled by it: such a test is run again where it fails, twice at most.
+    """What measures this machine, or needs a browser, is slow: ``make test`` leaves it to ``make test-all``.
 
-    What is wrong in qsim fails three times, a neighbour's burst does not. The summary counts the reruns and -ra names
-    them. They are one group too, for one worker; xdist 3.8 with pytest 9.2 spreads it all the same. They and what
-    needs a browser are slow: ``make test`` leaves them to ``make test-all``.
+    What measures is one group too, for one worker; xdist 3.8 with pytest 9.2 spreads it all the same. No test is run
+    again where it fails: one that a neighbour's burst may spoil measures until it has seen the machine undisturbed.
     """
     for item in items:
         folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
@@ -47,7 +47,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.tools)
         if _measures(item):
             item.add_marker(pytest.mark.xdist_group("this machine"))
-            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
 
 
 gc.disable()
@@ -93,7 +92,7 @@ def signals_reach_programs() -> None:
 
     A handler that does nothing is not handed on: the program begins with the default.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in signal.valid_signals() & {getattr(signal, name, None) for name in STOPPING}:
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
 

@@ -1,23 +1,68 @@
-"""The workflow of GitHub runs the two commands of the README; it cannot run here, so it is read."""
+"""The workflow of GitHub: it calls .ci/run on Linux and plain commands elsewhere; it cannot run here, so it is read."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
+from qsim_program import QSIM
 
 
-def test_the_workflow_is_plain_and_runs_the_readmes_commands(repository: Path) -> None:
-    files = sorted((repository / ".github" / "workflows").iterdir())
-    assert [path.name for path in files] == ["tests.yml"]
-    document = yaml.safe_load(files[0].read_text("utf-8"))
-    (job,) = document["jobs"].values()
-    matrix = job["strategy"]["matrix"]
-    assert {system.partition("-")[0] for system in matrix["os"]} == {"ubuntu", "macos", "windows"}
-    assert matrix["python"] == ["3.11", "3.12", "3.13"]  # strings: 3.10 would be the number 3.1
-    commands = [step["run"] for step in job["steps"] if "run" in step]
-    readme = (repository / "README.md").read_text("utf-8")
-    assert commands == ["make test", "make demo"]
-    assert all(command in readme for command in commands)
-    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"]) for step in job["steps"] if "uses" in step)
+@pytest.fixture(scope="module")
+def jobs(repository: Path) -> dict[str, Any]:
+    """The jobs by their names."""
+    (file,) = (repository / ".github" / "workflows").iterdir()
+    found: dict[str, Any] = yaml.safe_load(file.read_text("utf-8"))["jobs"]
+    return found
+
+
+def commands(job: dict[str, Any]) -> list[str]:
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def test_linux_runs_what_continuous_integration_runs_and_the_demo_on_every_python(
+    jobs: dict[str, Any], repository: Path
+) -> None:
+    linux = jobs["linux"]
+    assert linux["runs-on"].startswith("ubuntu")
+    assert commands(linux) == [".ci/run", "make demo"]
+    assert os.access(repository / ".ci" / "run", os.X_OK)
+    assert re.search(r"^demo:", (repository / "Makefile").read_text("utf-8"), re.MULTILINE)
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    supported = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert linux["strategy"]["matrix"]["python"] == supported  # strings: 3.10 would be the number 3.1
+    assert linux["env"]["PYTHON"] == "python${{ matrix.python }}"  # .ci/bootstrap takes it
+    lowest = project["requires-python"].removeprefix(">=")
+    (setup,) = (step for step in linux["steps"] if "setup-python" in step.get("uses", ""))
+    assert setup["with"]["python-version"].split("\n")[0] == lowest  # for the lowest packages
+
+
+def test_other_systems_run_commands_that_exist(jobs: dict[str, Any], repository: Path) -> None:
+    other = jobs["elsewhere"]
+    assert {system.partition("-")[0] for system in other["strategy"]["matrix"]["os"]} == {"macos", "windows"}
+    install, *rest = commands(other)
+    assert shlex.split(install) == ["python", "-m", "pip", "install", "--editable", ".[test]"]
+    for command in rest:
+        program, *words = shlex.split(command)
+        if program == "qsim":
+            ran = subprocess.run([*QSIM, *words], capture_output=True, text=True, check=False)
+        else:
+            assert [program, *words[:2]] == ["python", "-m", "pytest"]
+            assert all((repository / word).is_dir() for word in words if word.startswith("tests"))
+            gather = [sys.executable, *words, "--collect-only", "-q", "-p", "no:cacheprovider"]
+            ran = subprocess.run(gather, cwd=repository, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_actions_are_named_with_their_version(jobs: dict[str, Any]) -> None:
+    uses = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
+    assert uses
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in uses)

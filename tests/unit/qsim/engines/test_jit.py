@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 PACKAGES = ("qsim", "measure", "calibrate")
 CODE = f"""
 import importlib, pathlib, pkgutil
@@ -22,6 +24,7 @@ print(state, taken_ns > 0)
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="takes Linux's capabilities away from root")
 def test_every_module_loads_and_compiles_where_no_cache_can_be_written(
     repository: Path, tmp_path: Path, without_root_rights: Callable[[], object]
 ) -> None:
