@@ -118,19 +118,21 @@ class SurfacePoints:
 def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     """The points of a closed sweep as a surface, averaged over repeats.
 
-    ``pattern`` ("random", "sequential") selects one where the sweep has several. Raises DataError where the sweep is
-    not over depths, lacks the pattern, or fewer than two of block size, share of reads and depth vary.
+    ``pattern`` ("random", "sequential", "file of 16 KiB") selects one where the sweep has several. Raises DataError
+    where the sweep is not over depths, lacks the pattern, or fewer than two of block size, share of reads and depth
+    vary.
     """
     name = sweep.name or "the sweep"
     if not isinstance(sweep.load_type, ClosedLoad):
         raise DataError(f"a surface needs a sweep over queue depths, which {name} is not; measure one: {MEASURE}")
-    points = sweep.points.assign(pattern=sweep.points["pattern"].fillna(""))
+    points = sweep.points.assign(pattern=_conditions(sweep))
     patterns = sorted(set(points["pattern"]))
     there = ", ".join(p or "one without a name" for p in patterns)
     if pattern is not None and pattern not in patterns:
         raise DataError(f"{name} has no pattern {pattern!r}; it has: {there}")
     if pattern is None and len(patterns) > 1:
-        raise DataError(f"{name} holds {len(patterns)} patterns, each a surface of its own; name one of: {there}")
+        kind = "files" if "file of" in there else "patterns"
+        raise DataError(f"{name} holds {len(patterns)} {kind}, each a surface of its own; name one of: {there}")
     chosen = patterns[0] if pattern is None else pattern
     points = points[points["pattern"] == chosen]
     untold = points["read_fraction"].isna() & bool(points["read_fraction"].notna().any())
@@ -162,6 +164,16 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     check(places, throughput, name)
     source = sweep.name or sweep.provenance.source
     return SurfacePoints(places, throughput, latency, repeats, spread, chosen, source, notes)
+
+
+def _conditions(sweep: Sweep) -> list[str]:
+    """What each point was measured on beside the places: its pattern, and the file where there are several sizes."""
+    sizes = sweep.provenance.details.get("file_bytes") or {}
+    patterns = sweep.points["pattern"].fillna("")
+    if len({sizes.get(series) for series in sweep.series}) < 2:
+        return list(patterns)
+    files = (f"file of {format_bytes(sizes[s])}" if s in sizes else "" for s in sweep.points["series"])
+    return [" ".join(filter(None, words)) for words in zip(patterns, files, strict=True)]
 
 
 def _asked_shares(series: Iterable[str], measured: Iterable[float]) -> Array:

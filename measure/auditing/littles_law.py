@@ -186,6 +186,10 @@ def _jobs_not_counted(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     jobs = round(float(np.median(curve.ratio)))
     if jobs < 2 or not np.all(np.abs(curve.ratio / jobs - 1) < 0.08):
         return None
+    if isinstance(curve.load_type, CountedLoad):
+        why = f"each of the {curve.load_type.plural} keeps about {jobs} requests outstanding (pipelining or batches)."
+        remedy = f"say how many, so that the load counts requests: --columns pipeline={jobs}"
+        return Diagnosis(curve, "jobs-not-counted", "error", "", why, remedy, jobs)
     why = f"{jobs} jobs ran at once and only one job's depth was tabulated; the load is {jobs} times the depth."
     remedy = f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs})."
     return Diagnosis(curve, "jobs-not-counted", "error", "", why, remedy, jobs)

@@ -73,7 +73,7 @@ _TEXTS: Mapping[Format, _Reader] = {
     "curves": _Reader("bandwidth-latency text", looks_like_curves, _read_curves),
     "record": _Reader("record of qsim watch", looks_like_record, lambda t, *_: _alone(t, record_sweep)),
     "sysstat": _Reader("log of iostat", looks_like_sysstat, lambda t, *_: _alone(t, sysstat_sweep)),
-    "server": _Reader("run of a load generator", reader_of, lambda t, *_: server_runs_sweep(t)),
+    "server": _Reader("run of a load generator", reader_of, lambda t, c, _: server_runs_sweep(t, c)),
     "table": _Reader("table", looks_like_table, _read_tables),
 }
 """The formats in the order in which they are tried."""

@@ -8,16 +8,19 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import ArrivalRate, counted_in
+from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
+from measure.loads import ArrivalRate, CountedLoad, counted_in
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, told
 from measure.sweep import Provenance, Sweep
 from measure.units import parse_duration, plain_number
 
@@ -69,8 +72,16 @@ def circulating(users: float, outstanding: float) -> tuple[float, tuple[str, ...
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
 
 
-def servers_sweep(runs: Mapping[str, Sequence[ServerRun]]) -> Sweep:
-    """The runs of several files, {file: runs}, as one sweep. DataError where they mix kinds of load, or tools."""
+PIPELINING = ("redis-benchmark", "wrk")
+"""Tools that can keep several requests of one client outstanding, and do not print how many."""
+
+
+def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None = None) -> Sweep:
+    """The runs of several files, {file: runs}, as one sweep. DataError where they mix kinds of load, or tools.
+
+    ``pipeline``: requests that each client keeps outstanding, where the user said so. Where X R / N tells it of a tool
+    that can do so, the load is in requests, and a finding says it.
+    """
     listed = [(file, run) for file, found in runs.items() for run in found]
     name = listed[0][0]
     tools = {run.tool for _, run in listed}
@@ -95,6 +106,8 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]]) -> Sweep:
                 "load": load,
                 "throughput_per_s": run.throughput_per_s,
                 "latency_s": run.response_s or load / run.throughput_per_s,
+                ORIGIN["load"]: computed("X R") if _is_computed(run) else MEASURED,
+                ORIGIN["latency_s"]: MEASURED if run.response_s else computed("N / X"),
                 "source": file,
                 "pattern": None,
                 "latency_sd_s": run.sd_s,
@@ -105,8 +118,56 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]]) -> Sweep:
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind = ArrivalRate() if opened.pop() else counted_in(listed[0][1].unit)
+    if isinstance(kind, CountedLoad):
+        each, found = _count_pipelines(table, kind.plural, tools, pipeline, name)
+        placed = [f if f.load is None else replace(f, load=f.load * each) for f in findings]
+        findings, kind = [*placed, *found], kind if each == 1 else counted_in(REQUESTS)
     origin = Provenance(tool=tools.pop(), source=", ".join(runs))
     return Sweep(table, kind, origin, _distinct(findings), name=name)
+
+
+def _is_computed(run: ServerRun) -> bool:
+    return run.rate_per_s is None and run.clients is None
+
+
+def _count_pipelines(
+    table: pd.DataFrame, noun: str, tools: Collection[str], pipeline: int | None, name: str
+) -> tuple[int, list[Finding]]:
+    """Set the loads of ``table``, in place, to requests where each client keeps several outstanding; how many, and why.
+
+    The number is the one that the user said, else the whole number that every X R / N of a curve is.
+    """
+    ratio = (table["throughput_per_s"] * table["latency_s"] / table["load"]).to_numpy(float)
+    if pipeline is not None:
+        table["load"] *= pipeline
+        table[ORIGIN["load"]] = told(f"--columns pipeline={pipeline}")
+        above = float(np.median(ratio)) / pipeline
+        if above <= 1 + NEAR_WHOLE:
+            return pipeline, []
+        table[PUBLISHED["latency_s"]] = table["latency_s"]
+        table["latency_s"] = table["load"] / table["throughput_per_s"]
+        table[ORIGIN["latency_s"]] = corrected("N / X, as the tool times whole batches")
+        return pipeline, [_batch_times(above, name)]
+    is_measured = (table[[ORIGIN["load"], ORIGIN["latency_s"]]] == MEASURED).all(axis=None)
+    found = pipeline_of(ratio) if is_measured and set(tools) <= set(PIPELINING) else None
+    if found is None:
+        return 1, []
+    origin, finding = pipelined(noun, found, name)
+    table[PUBLISHED["load"]] = table["load"]
+    table["load"] *= found
+    table[ORIGIN["load"]] = origin
+    return found, [finding]
+
+
+def _batch_times(above: float, name: str) -> Finding:
+    return Finding(
+        "pipelining",
+        "warning",
+        f"{name}: the mean response time was replaced by N / X: by the printed one X R / N is {above:.3g}, more than "
+        "the clients and their pipelines can have outstanding.",
+        "the tool times each request of a batch from when the batch was written.",
+        "its percentiles are those of batches: do not rely on them.",
+    )
 
 
 def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
@@ -224,7 +285,7 @@ def ab(text: str, name: str) -> ServerRun:
     return ServerRun(
         "ab",
         rate,
-        clients / rate if coarse else measured,
+        None if coarse else measured,
         clients=clients,
         percentiles=percents,
         sd_s=spread if spread >= AB_LEAST_SD_S else math.nan,

@@ -177,12 +177,20 @@ def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun
     return [read(part, f"{name}, run {number}") for number, part in enumerate(parts, 1)]
 
 
-def server_runs_sweep(texts: Mapping[str, str]) -> Sweep:
-    """The sweep in a load generator's output, {file: text}: one curve over clients, or over rates."""
+def server_runs_sweep(texts: Mapping[str, str], columns: Mapping[str, str] | None = None) -> Sweep:
+    """The sweep in a load generator's output, {file: text}: one curve over clients, or over rates.
+
+    ``columns`` may say how many requests each client keeps outstanding, {"pipeline": "16"}; DataError for other roles.
+    """
+    if columns and (columns.keys() != {"pipeline"} or not columns["pipeline"].isdigit() or columns["pipeline"] == "0"):
+        raise DataError(
+            f"{next(iter(texts))} is the output of a load generator, which has no columns; --columns can only say how "
+            "many requests each client keeps outstanding: --columns pipeline=16"
+        )
     runs = {}
     for name, text in texts.items():
         read = reader_of(text)
         if read is None:
             raise DataError(f"{name} is of no load generator that is read")
         runs[name] = read(text, name)
-    return servers_sweep(runs)
+    return servers_sweep(runs, int(columns["pipeline"]) if columns else None)

@@ -136,7 +136,7 @@ def load(content: bytes) -> object:
 
 
 def columns(content: bytes) -> object:
-    from measure.formats.tables.columns import parse_columns
+    from measure.formats.tables.declared import parse_columns
 
     return parse_columns(content.decode("utf-8", "replace"))
 
@@ -378,7 +378,7 @@ TARGETS: dict[str, Target] = {
     "columns": Target(
         columns,
         (),
-        ("measure.formats.tables.columns",),
+        ("measure.formats.tables.declared",),
         lambda: iter((b"load=io_depth,latency=lat:us,throughput=iops",)),
     ),
     "words": Target(words, (), (), _words),

@@ -15,8 +15,6 @@ from measure.formats.tables.column_names import UNITS, ColumnRole
 from measure.text_files import HEAD_BYTES, check_rows
 
 _MOST_COLUMNS, _LOOKED_AT, _SHOWN = 1000, 50, 40
-IN_CELLS = "in its cells"
-"""Stands for the unit of a column whose cells each have their own."""
 
 #: A byte order mark, also where a program decoded it as letters or escaped it.
 _MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)

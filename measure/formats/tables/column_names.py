@@ -1,7 +1,8 @@
 """The meaning of a column's name: its role, and its unit where the name has one.
 
 A name is recognised only where it is unambiguous: ``latency_us`` is, ``latency`` is not, because a wrong unit gives a
-wrong curve without an error. Little's law may determine an unknown unit: see :mod:`measure.formats.tables.columns`.
+wrong curve without an error. Little's law may determine an unknown unit: see :mod:`measure.formats.tables.by_law`.
+Other names of rates and times are in :mod:`measure.formats.tables.rates_and_times`.
 Words and units are in ``synonyms.toml``. Bits (``Mbps``) are rejected: people too often write them for bytes.
 """
 
@@ -15,18 +16,23 @@ from importlib.resources import files
 from typing import Any
 
 from measure.errors import DataError
+from measure.findings import Finding
 
-_DATA: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("synonyms.toml").read_text("utf-8"))
-_WORDS: Mapping[str, list[str]] = _DATA["words"]
-_KINDS: Mapping[str, str] = _DATA["roles"]
-_UNITS = {"": {}, "load": _DATA["units"]["delay"] | _DATA["units"]["rate"], **_DATA["units"]}
+VOCABULARY: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("synonyms.toml").read_text("utf-8"))
+"""The words of columns, and the units."""
+_WORDS: Mapping[str, list[str]] = VOCABULARY["words"]
+_KINDS: Mapping[str, str] = VOCABULARY["roles"]
+_UNITS = {"": {}, "load": VOCABULARY["units"]["delay"] | VOCABULARY["units"]["rate"], **VOCABULARY["units"]}
 
 UNITS: Mapping[str, Mapping[str, float]] = {role: _UNITS[kind] for role, kind in _KINDS.items()}
 """Role -> its possible units, and their factors to SI."""
-DEFAULT_UNIT: Mapping[str, str] = _DATA["defaults"]
+DEFAULT_UNIT: Mapping[str, str] = VOCABULARY["defaults"]
 """Role -> unit of a column without one in its name; other roles need a unit."""
 OPEN_UNIT = "?"
 """Stands for a unit that only Little's law can determine."""
+IN_CELLS = "in its cells"
+"""Stands for the unit of a column whose cells each have their own."""
+TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
 LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
 
@@ -50,7 +56,8 @@ _SD = r"(?i:sd|std|stdev|stddev)"
 
 def _percentile(digits: str) -> str:
     """A pattern for the names of one percentile, before or behind the word for a latency."""
-    name = rf"(?i:p{digits}|{digits}(?:th|st)?_?(?:%|%ile|percentile))"
+    median = "|median" if digits == "50" else ""
+    name = rf"(?i:p{digits}{median}|{digits}(?:th|st)?_?(?:%|%ile|percentile))"
     return rf"(?:{_LATENCY}_)?{name}(?:_{_LATENCY})?{_TIME_UNIT}"
 
 
@@ -58,6 +65,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("depth", _any(_WORDS["depths"])),
     ("clients", rf"{_COUNTED}{_any(_WORDS['clients'], or_one=True)}(?i:_count)?"),
     ("jobs", rf"(?!(?i:job)$){_COUNTED}{_any(_WORDS['jobs'], or_one=True)}(?i:_count)?"),
+    ("pipeline", _any(_WORDS["pipelines"])),
     ("delay", r"(?i:inject(?:ed|ion)?_?delay|delay)(?:_(?P<unit>cycles|ns|us))?"),
     ("arrival_rate", r"(?i:arrival_rate|asked_rate)(?i:_per_s)?"),
     ("latency", rf"{_LATENCY_MEAN}{_TIME_UNIT}{_THEN_MEAN}"),
@@ -109,6 +117,38 @@ class ColumnRole:
     scale: float = 1.0
     unit: str = ""
     constant: float | None = None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of one table by role, the columns without one, and what was decided about them.
+
+    ``per_job``: whether the load is that of one job, by its name or as declared, so that several jobs multiply it;
+    ``declared``: the roles that the user gave.
+    """
+
+    by_role: Mapping[str, ColumnRole]
+    ignored: tuple[str, ...]
+    per_job: bool
+    declared: frozenset[str] = frozenset()
+    findings: tuple[Finding, ...] = ()
+
+    def __contains__(self, role: str) -> bool:
+        return role in self.by_role
+
+    def __getitem__(self, role: str) -> ColumnRole:
+        return self.by_role[role]
+
+    @property
+    def load(self) -> ColumnRole:
+        """The role of the load: depth, delay or arrival_rate."""
+        return next(self.by_role[r] for r in LOAD_ROLES if r in self.by_role)
+
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that hold numbers."""
+        given = [r for r in self.by_role.values() if r.constant is None and r.unit != IN_CELLS]
+        return [r.column for r in given if r.role not in TEXT_ROLES]
 
 
 def plain_name(column: str) -> str:
@@ -196,4 +236,4 @@ def load_noun(column: str) -> str:
     ('users', 'concurrent requests', 'requests')
     """
     name = plain_name(column).lower()
-    return next((noun for noun, pattern in _DATA["nouns"].items() if re.search(pattern, name)), "requests")
+    return next((noun for noun, pattern in VOCABULARY["nouns"].items() if re.search(pattern, name)), "requests")

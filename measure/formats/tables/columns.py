@@ -1,117 +1,46 @@
 """Assigns roles to the columns of a table: declared by the user, recognised by name, or found by Little's law.
 
 A *role* is the quantity in a column. A sweep needs a load, a latency and a throughput (or a bandwidth with the block
-size, from which the throughput follows). Where names are ambiguous, N = X R decides if it holds for only one reading
-of the table:
-
-- a unit that no name has: ms and µs differ by a factor of 1000;
-- a latency that is not given, or a throughput: R = N / X, X = N / R;
-- the load of a series over time, X R.
-
-The first two need a load that is a number of outstanding requests.
+size, from which the throughput follows). Names that say one thing are taken first, then names of rates and times by
+their words; N = X R decides where several fit, or where a name leaves its meaning open. A column that could be what is
+missing, and that the law does not settle, is asked about: a computed value never takes its place in silence.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, number, scaled, with_points
+from measure.formats.tables.by_law import column_values, note, obeying, readings
+from measure.formats.tables.cells import TextTable, block_bytes
 from measure.formats.tables.column_names import (
+    IN_CELLS,
     LOAD_ROLES,
     OPEN_UNIT,
     SPEEDS,
-    UNITS,
     ColumnRole,
+    Roles,
     counts_tokens,
     plain_name,
     recognise,
-    unit_in_name,
-    unit_scale,
     weakly_recognised,
 )
-from measure.sweep import COMPUTED
-from measure.units import counted, parse_bytes, parse_mix
+from measure.formats.tables.declared import check_role, columns_option, declared_role, declared_roles, found_columns
+from measure.formats.tables.rates_and_times import WordedName, may_be_a_mean, worded_name
+from measure.units import parse_mix
 
-TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
-EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
-_USUAL_UNIT = {"latency": "us", "bandwidth": "MB/s", "block": "KiB", "buffer": "KiB", "load": "ns"}
-_LATENCIES = ("latency", "read_latency", "write_latency")
+LATENCIES = ("latency", "read_latency", "write_latency")
+RATES = ("throughput", "read_throughput", "write_throughput")
 _COUNTS = (*LOAD_ROLES, "clients", "jobs")
 _BLOCK_NAME = re.compile(r"(?i:block|block_?size|bs|access_size|io_size|request_size)")
 _MIX_WORDS = frozenset({"randrw", "rw", "readwrite"})
-_MOST_NAMES = 20
-
-
-@dataclass(frozen=True)
-class Roles:
-    """The columns of one table by role, and the columns without one.
-
-    ``per_job``: whether the load is that of one job, by its name or as declared, so that several jobs multiply it.
-    """
-
-    by_role: Mapping[str, ColumnRole]
-    ignored: tuple[str, ...]
-    per_job: bool
-
-    def __contains__(self, role: str) -> bool:
-        return role in self.by_role
-
-    def __getitem__(self, role: str) -> ColumnRole:
-        return self.by_role[role]
-
-    @property
-    def load(self) -> ColumnRole:
-        """The role of the load: depth, delay or arrival_rate."""
-        return next(self.by_role[r] for r in LOAD_ROLES if r in self.by_role)
-
-    @property
-    def numeric(self) -> list[str]:
-        """The columns that hold numbers."""
-        given = [r for r in self.by_role.values() if r.constant is None and r.unit != IN_CELLS]
-        return [r.column for r in given if r.role not in TEXT_ROLES]
-
-
-def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """``columns`` and ``units`` for ``load`` from the text after ``--columns``.
-
-    Written ``role=column`` or ``role=column:unit``, separated by commas; a column with a comma in its name is put in
-    double quotes together with its role. Raises DataError for anything else.
-
-    >>> parse_columns("load=io_depth,latency=lat:us,throughput=iops")
-    ({'load': 'io_depth', 'latency': 'lat', 'throughput': 'iops'}, {'latency': 'us'})
-    """
-    columns: dict[str, str] = {}
-    units: dict[str, str] = {}
-    try:
-        parts = next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error as error:
-        raise DataError(f"--columns {text!r} cannot be read ({error}); write it like {EXAMPLE}") from error
-    for part in (p.strip() for p in parts):
-        role, _, rest = (p.strip() for p in part.partition("="))
-        if not rest:
-            raise DataError(f"--columns: {part!r} is not role=column; write it like {EXAMPLE}")
-        _check_role(role)
-        if role in columns:
-            raise DataError(f"--columns names the role {role!r} twice ({columns[role]!r} and {rest!r}); keep one")
-        columns[role] = rest
-        column, _, unit = (p.strip() for p in rest.rpartition(":"))
-        if column and UNITS[role]:
-            unit_scale(role, unit)
-            columns[role], units[role] = column, unit
-    if not columns:
-        raise DataError(f"--columns is empty; write it like {EXAMPLE}")
-    return columns, units
+_NEAR, _NEARER, _ALIKE = 0.10, 0.03, 0.01
+"""Relative distances: within which N = X R chooses a column by its name, and without one; and of equal columns."""
 
 
 def assign_roles(
@@ -119,40 +48,187 @@ def assign_roles(
 ) -> Roles:
     """Give every column of a table its role; declared ``columns`` and ``units``, by role, take precedence.
 
-    A load, a number of jobs, a block or a read percentage may be one value for the whole table instead of a column:
-    ``load=1``, ``jobs=4``, ``block=4KiB``, ``read_percent=100``. The role "load" becomes "delay" or "arrival_rate"
-    where the column's name says so, else "depth". A latency whose unit is unknown has ``OPEN_UNIT``.
+    A load, a number of jobs, a pipeline, a block or a read percentage may be one value for the whole table instead of a
+    column: ``load=1``, ``jobs=4``, ``block=4KiB``, ``read_percent=100``. The role "load" becomes "delay" or
+    "arrival_rate" where the column's name says so, else "depth". A latency whose unit is unknown has ``OPEN_UNIT``.
 
     Raises DataError naming ``where``, the columns found and the declaration to write: for an unknown role, column or
-    unit, for two columns that fit one role, and where load, latency or throughput is missing.
+    unit, for a column declared twice, for two columns that fit one role, for a column that may be a missing rate or
+    time, and where load, latency or throughput is missing.
     """
     header, declared, units = table.header, dict(columns or {}), dict(units or {})
     for name in (*declared, *units):
-        _check_role(name)
-    chosen = _all_declared(header, declared, units, where)
+        check_role(name)
+    chosen = declared_roles(header, declared, units, where)
     tokens = counts_tokens(header)
     found = [r for c in header if c not in declared.values() and (r := recognise(c)) is not None]
     found = [r for r in found if not (tokens and r.role == "throughput" and "tps" in plain_name(r.column).lower())]
-    found = [_declared(r.role, r.column, units[r.role], where) if r.role in units else r for r in found]
+    found = [_in_unit(r, units, where) for r in found]
     chosen |= _loads(found, chosen, where, header)
+    search = _Search(table, where, tokens)
+    named: dict[str, list[ColumnRole]] = {}
     for role in found:
         if role.role not in _COUNTS and role.role not in declared:
-            if role.role in chosen:
-                raise DataError(_ambiguous(where, [chosen[role.role], role], header))
-            chosen[role.role] = role
-    for what, better in (("latency", _LATENCIES), ("throughput", SPEEDS)):
-        if not any(r in chosen for r in better) and not (what == "throughput" and tokens):
-            weak = weakly_recognised(_rest(header, chosen), what)
-            if len(weak) > 1:
-                raise DataError(_ambiguous(where, weak, header))
-            for role in weak:
-                chosen[what] = _declared(what, role.column, units[what], where) if what in units else role
+            named.setdefault(role.role, []).append(role)
+    chosen |= {what: fitting[0] for what, fitting in named.items() if len(fitting) == 1}
+    for what, fitting in named.items():
+        if len(fitting) > 1:
+            chosen[what] = search.one_of(what, fitting, chosen)
+    for what, better in (("throughput", SPEEDS), ("latency", LATENCIES)):
+        if not any(role in chosen for role in better):
+            chosen |= {r.role: _in_unit(r, units, where) for r in search.by_words(what, chosen)}
+    for what, better in (("throughput", SPEEDS), ("latency", LATENCIES)):
+        if not any(role in chosen for role in better):
+            chosen |= search.by_the_law_alone(what, chosen)
+    chosen = _of_all_requests(chosen)
     chosen |= _by_cells(table, chosen)
-    named = recognise(chosen["depth"].column) if "depth" in chosen else None
-    is_depth = named is not None and named.role == "depth"
+    named_load = recognise(chosen["depth"].column) if "depth" in chosen else None
+    is_depth = named_load is not None and named_load.role == "depth"
     per_job = "depth" in chosen and "jobs" in chosen and (bool({"jobs", "depth"} & declared.keys()) or is_depth)
     _check_complete(chosen, header, where)
-    return Roles(chosen, _rest(header, chosen), per_job)
+    return Roles(chosen, _rest(header, chosen), per_job, frozenset(declared), tuple(search.findings))
+
+
+def _in_unit(role: ColumnRole, units: Mapping[str, str], where: str) -> ColumnRole:
+    """The column in the unit that the user declared for its role, if any."""
+    return declared_role(role.role, role.column, units[role.role], where) if role.role in units else role
+
+
+class _Search:
+    """Looks for the rate and the mean time of a table; ``findings`` say what N = X R decided."""
+
+    def __init__(self, table: TextTable, where: str, tokens: bool) -> None:
+        self.table, self.where, self.tokens = table, where, tokens
+        self.findings: list[Finding] = []
+
+    def one_of(self, role: str, fitting: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole]) -> ColumnRole:
+        """The column, of several that fit a role, for which alone N = X R holds, or the first of equal ones.
+
+        Raises DataError naming two where neither is so.
+        """
+        held = self._obeying(role, fitting, chosen, within=_NEAR, rows=2) if role in ("throughput", "latency") else []
+        if len({r.column for r in held}) == 1:
+            return self._decided(held[0], f"of {', '.join(repr(r.column) for r in fitting)}, ")
+        values = [column_values(self.table, r) for r in fitting if r.unit != OPEN_UNIT]
+        near = [np.allclose(each, values[0], rtol=_ALIKE, atol=0) for each in values[1:]]
+        if len(self.table.rows) > 1 and len(values) == len(fitting) and all(near):
+            names = " and ".join(repr(r.column) for r in fitting)
+            message = f"{self.where}: {names} agree within {100 * _ALIKE:g} %; {fitting[0].column!r} is read."
+            remedy = f"choose another: {columns_option([f'{role}={fitting[1].column}'])}"
+            self.findings.append(note("decided-column", message, remedy))
+            return fitting[0]
+        raise DataError(_ambiguous(self.where, fitting, self.table.header))
+
+    def by_words(self, what: str, chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
+        """The rate ("throughput") or the mean time ("latency") that a name's words say, best names first.
+
+        One column, or one each for reads and writes; none where no name says so. Raises DataError for a name that may
+        be what is missing where N = X R does not settle it.
+        """
+        rest = [c for c in _rest(self.table.header, chosen) if recognise(c) is None]
+        worded = [w for c in rest if (w := worded_name(c)) is not None and w.column.role.endswith(what)]
+        if self.tokens and what == "throughput":
+            rest = []
+            named = [w for w in worded if "tps" not in plain_name(w.column.column).lower()]
+            worded = [w for w in named if w.column.unit != OPEN_UNIT]
+        sure = [w.column for w in worded if w.is_sure]
+        for tier in (
+            [r for r in sure if r.unit != OPEN_UNIT],
+            weakly_recognised(rest, what),
+            [r for r in sure if r.unit == OPEN_UNIT],
+        ):
+            if whole := [r for r in tier if r.role == what]:
+                return whole if len(whole) == 1 else [self.one_of(what, whole, chosen)]
+            if tier:
+                return self._directions(what, tier, chosen)
+        return self._doubtful(what, [w for w in worded if not w.is_sure], chosen)
+
+    def by_the_law_alone(self, what: str, chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
+        """The column of a name that says nothing for which alone N = X R holds closely, as this role."""
+        names = [c for c in _rest(self.table.header, chosen) if recognise(c) is None and may_be_a_mean(c)]
+        columns = [ColumnRole(what, c, unit=OPEN_UNIT) for c in names]
+        held = self._obeying(what, columns, chosen, within=_NEARER, rows=3) if len(chosen) > 1 else []
+        return {what: self._decided(held[0])} if len(held) == 1 else {}
+
+    def _directions(self, what: str, tier: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
+        """One column for reads, one for writes; of one direction alone with an open unit, it is the whole."""
+        by_role: dict[str, list[ColumnRole]] = {}
+        for role in tier:
+            by_role.setdefault(role.role, []).append(role)
+        found = [each[0] if len(each) == 1 else self.one_of(role, each, chosen) for role, each in by_role.items()]
+        if len(found) == 1 and found[0].unit == OPEN_UNIT:
+            return [replace(found[0], role=what)]
+        if any(r.unit == OPEN_UNIT for r in found):
+            line = columns_option([f"{r.role}={r.column}:{_EXAMPLE_UNIT[what]}" for r in found])
+            raise DataError(f"{self.where}: the unit of {found[0].column!r} is not in its name; say it: {line}")
+        return found
+
+    def _doubtful(self, what: str, worded: Sequence[WordedName], chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
+        """The one column that may be the rate or the time by its name, and is by N = X R. DataError where none is."""
+        doubtful = [replace(w.column, role=what) for w in worded if not self._is_constant(w.column)]
+        if not doubtful:
+            return []
+        held = self._obeying(what, doubtful, chosen, within=_NEAR, rows=2)
+        if len(held) == 1:
+            return [self._decided(held[0])]
+        column = doubtful[0]
+        unit = _EXAMPLE_UNIT[what] if column.unit == OPEN_UNIT else column.unit
+        line = columns_option([f"{what}={column.column}:{unit}"])
+        if any(w.is_contradictory and w.column.column == column.column for w in worded):
+            why = "has the name of a rate and the unit of a time"
+        else:
+            why = f"may be the {what}, or something else, and N = X R does not tell"
+        raise DataError(
+            f"{self.where}: {column.column!r} {why}; if it is, say so: {line}, else take the column out "
+            f"({found_columns(self.table.header)})"
+        )
+
+    def _is_constant(self, column: ColumnRole) -> bool:
+        """Whether a time is the same in every row of several, as the length of the runs is."""
+        values = column_values(self.table, column)
+        return column.role.endswith("latency") and len(values) > 1 and bool(np.all(values == values[0]))
+
+    def _obeying(
+        self, what: str, candidates: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], *, within: float, rows: int
+    ) -> list[ColumnRole]:
+        """The candidates for a role, each in its unit, for which N = X R holds; none without a load that counts."""
+        if "depth" not in chosen or not candidates:
+            return []
+        other = "latency" if what == "throughput" else "throughput"
+        others = [chosen[other]] if other in chosen else self._named(other, chosen)
+        mine = [reading for each in candidates for reading in readings(each)]
+        theirs = [reading for each in others for reading in readings(each)]
+        rates, times = (mine, theirs) if what == "throughput" else (theirs, mine)
+        alone = [chosen[r] for r in ("depth", "pipeline") if r in chosen]
+        products = [alone, [*alone, chosen["jobs"]]] if "jobs" in chosen else [alone]
+        pairs = [pair for n in products for pair in obeying(self.table, n, rates, times, within=within, rows=rows)]
+        return list(dict.fromkeys(pair[what == "latency"] for pair in pairs))
+
+    def _named(self, what: str, chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
+        """The columns without a role whose names say that they may have this one."""
+        rest = _rest(self.table.header, chosen)
+        exact = [r for c in rest if (r := recognise(c)) is not None and r.role == what]
+        return exact or [w.column for c in rest if (w := worded_name(c)) is not None and w.column.role == what]
+
+    def _decided(self, role: ColumnRole, among: str = "") -> ColumnRole:
+        unit = {"/s": "1/s", "k/s": "1000/s"}.get(role.unit, role.unit).replace("us", "µs")
+        message = f"{self.where}: {among}{role.column!r} is read as {role.role} in {unit}: N = X R holds."
+        remedy = f"declare another column if it is not: --columns {role.role}=COLUMN"
+        self.findings.append(note("decided-column", message, remedy))
+        return role
+
+
+_EXAMPLE_UNIT = {"throughput": "/s", "latency": "ms"}
+
+
+def _of_all_requests(chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
+    """The roles, where the latency of one direction beside a rate of all requests is the latency of all."""
+    found = dict(chosen)
+    apart = [r for r in ("read_latency", "write_latency") if r in found]
+    parted = any(r in found for r in SPEEDS if "_" in r)
+    if len(apart) == 1 and "latency" not in found and not parted and any(r in found for r in SPEEDS):
+        found["latency"] = replace(found.pop(apart[0]), role="latency")
+    return found
 
 
 def _loads(
@@ -195,61 +271,9 @@ def _by_cells(table: TextTable, chosen: Mapping[str, ColumnRole]) -> dict[str, C
     return {role: roles[0] for role, roles in found.items() if len(roles) == 1 and role not in chosen}
 
 
-def _all_declared(
-    header: Sequence[str], declared: Mapping[str, str], units: Mapping[str, str], where: str
-) -> dict[str, ColumnRole]:
-    """The roles that the user declared, a column or a value each."""
-    chosen: dict[str, ColumnRole] = {}
-    for asked, column in declared.items():
-        lower = column.lower()
-        kind = "delay" if "delay" in lower or "pause" in lower else "arrival_rate" if "rate" in lower else "depth"
-        role = kind if asked == "load" else asked
-        constant = None if column in header else _constant(role, column)
-        if column not in header and constant is None:
-            raise DataError(f"{where} has no column {column!r} (declared as {asked}); {_found(header)}")
-        if role in chosen:
-            raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
-        known = ColumnRole(role, column, constant=constant)
-        chosen[role] = known if constant is not None else _declared(role, column, units.get(asked), where)
-    return chosen
-
-
 def _rest(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> tuple[str, ...]:
     used = {role.column for role in chosen.values()}
     return tuple(column for column in header if column not in used)
-
-
-def _declared(role: str, column: str, unit: str | None, where: str) -> ColumnRole:
-    """A declared column; without a declared unit, the one in its name, or the role's usual one."""
-    if not UNITS[role]:
-        return ColumnRole(role, column)
-    unit = unit if unit is not None else unit_in_name(role, column)
-    if unit is None and role == "latency":
-        return ColumnRole(role, column, unit=OPEN_UNIT)
-    if unit is None:
-        usual = _USUAL_UNIT.get(role.removeprefix("read_").removeprefix("write_").partition("_")[0], "us")
-        raise DataError(
-            f"{where}: the unit of column {column!r} ({role}) is not in its name; say it, for example "
-            f"{role}={column}:{usual}"
-        )
-    return ColumnRole(role, column, unit_scale(role, unit), unit)
-
-
-def _constant(role: str, text: str) -> float | None:
-    """The SI value declared in place of a column, or None where the text is not a value."""
-    try:
-        if role in ("block", "buffer"):
-            return float(parse_bytes(text))
-        if role in ("read_percent", "write_percent"):
-            return float(text.removesuffix("%")) / 100
-        return float(text) if role in (*LOAD_ROLES, "jobs") else None
-    except ValueError:
-        return None
-
-
-def _check_role(role: str) -> None:
-    if role not in UNITS:
-        raise DataError(f"invalid role {role!r}: expected one of {', '.join(UNITS)}")
 
 
 # --- error messages ---------------------------------------------------------------------------------------------------
@@ -263,31 +287,13 @@ _DECLARED = {
 }
 
 
-def columns_option(parts: Sequence[str]) -> str:
-    """The option ``--columns`` with these parts, each ``role=column``, quoted as a shell needs it.
-
-    >>> columns_option(["latency=Latency (ms):ms"])
-    "--columns 'latency=Latency (ms):ms'"
-    """
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(parts)
-    text = line.getvalue()
-    return f"--columns {text}" if re.fullmatch(r"[\w=,:./-]+", text) else f"--columns '{text}'"
-
-
-def _found(header: Sequence[str]) -> str:
-    """The columns of a table in words."""
-    more = f" and {len(header) - _MOST_NAMES} more" if len(header) > _MOST_NAMES else ""
-    return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
-
-
 def _ambiguous(where: str, fitting: Sequence[ColumnRole], header: Sequence[str]) -> str:
     """The error message for columns that fit one role; it names two."""
     first, second, *_ = fitting
     role = "load" if first.role in _COUNTS else first.role
     return (
         f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "
-        f"{columns_option([f'{role}={second.column}'])} ({_found(header)})"
+        f"{columns_option([f'{role}={second.column}'])} ({found_columns(header)})"
     )
 
 
@@ -296,154 +302,24 @@ def _check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], wher
     lacking = [] if any(r in roles for r in LOAD_ROLES) else ["a load"]
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
     speed = any(r in roles for r in SPEEDS)
-    if not any(r in roles for r in _LATENCIES) and not ("depth" in roles and speed and per_request):
+    if not any(r in roles for r in LATENCIES) and not ("depth" in roles and speed and per_request):
         lacking.append("a latency with its unit")
     if not speed and not ("depth" in roles and "latency" in roles and roles["latency"].unit != OPEN_UNIT):
         lacking.append("a throughput (or a bandwidth and the block size)")
     elif speed and not per_request:
         lacking.append("a block size (or an IOPS column)")
+    parted = any("_" in r for r in SPEEDS if r in roles)
+    if {"read_latency", "write_latency"} <= roles.keys() and "latency" not in roles and not parted:
+        line = "--columns read_throughput=COLUMN,write_throughput=COLUMN"
+        raise DataError(
+            f"{where}: reads and writes have a latency each ({roles['read_latency'].column!r}, "
+            f"{roles['write_latency'].column!r}) and no throughput each, so that their mean is unknown; say it: {line}"
+        )
     if lacking:
         tokens = "; tokens are not requests, nor is the time to the first token a response time"
         parts = ",".join(_DECLARED[what.split()[1]] for what in lacking)
         raise DataError(
-            f"{where}: {' and '.join(lacking)} cannot be found in its columns; {_found(header)}"
+            f"{where}: {' and '.join(lacking)} cannot be found in its columns; {found_columns(header)}"
             f"{tokens if counts_tokens(header) else ''}; declare what is missing, for example --columns {parts} (a "
             "value works too: load=1, block=4KiB)"
         )
-
-
-_UNITS = ("s", "ms", "us", "ns")
-#: The range of X R / N in which a reading may be right.
-_LEAST, _MOST = 0.5, 1.25
-_STEADY = 1.25
-"""A series whose X R varies by no more than this factor is repeated measurements of one load."""
-TIME_COLUMN = re.compile(r"(?i:(?:.*_)?(?:timestamp|time|date|datetime|epoch|elapsed|second|seconds|s))")
-LOAD_OVER_TIME = "outstanding"
-
-Records = Sequence[Mapping[str, Any]]
-WORDS = {"latency_s": "latency", "throughput_per_s": "throughput"}
-
-
-def settle(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tuple[Roles, list[Finding]]:
-    """The roles with every unit known, and findings; converts the latencies of ``records`` to seconds in place.
-
-    Raises DataError with the declaration to write where the law cannot decide: the load is not a number of requests,
-    none of the units fits, or several do.
-    """
-    opened = [role for role in WORDS.values() if role in roles and roles[role].unit == OPEN_UNIT]
-    if not opened:
-        return roles, []
-    units = _UNITS if "latency" in opened else ("",)
-    scales = {unit: unit_scale("latency", unit) if unit else 1.0 for unit in units}
-    raw = [outstanding(records, with_jobs=with_jobs) for with_jobs in (False, True)] if "depth" in roles else []
-    medians = [float(np.median(ratio)) for ratio in raw if len(ratio)]
-    near = {unit: min((m * scale for m in medians), key=_distance, default=math.nan) for unit, scale in scales.items()}
-    fitting = [unit for unit, ratio in near.items() if _LEAST <= ratio <= _MOST]
-    if len(fitting) != 1:
-        raise DataError(_unsettled(roles, opened, list(near.values()), name))
-    unit = fitting[0]
-    findings = []
-    for role in opened:
-        said = unit if role == "latency" else "/s"
-        column = roles[role].column
-        findings.append(
-            note(
-                f"{role}-unit",
-                f"{name}: the column {column!r} names no unit; it is read as {said.replace('us', 'µs')}, because N = X "
-                f"R then holds: X R / N is {near[unit]:.3g} at the median.",
-                f"say the unit where it is another: {columns_option([f'{role}={column}:{said}'])}",
-            )
-        )
-        roles = replace(roles, by_role={**roles.by_role, role: replace(roles[role], unit=said)})
-    for record in records:
-        if record["latency_s"] is not None:
-            record["latency_s"] = scaled(record["latency_s"], scales[unit])
-    return roles, findings
-
-
-def _distance(ratio: float) -> float:
-    return abs(math.log(ratio)) if 0 < ratio < math.inf else math.inf
-
-
-def outstanding(records: Records, *, with_jobs: bool) -> NDArray[np.float64]:
-    """X R / N of the records that have all three (n,); N is the load, times the jobs if ``with_jobs``."""
-    return np.array(
-        [
-            r["throughput_per_s"] * r["latency_s"] / (r["load"] * (r["jobs"] if with_jobs else 1.0))
-            for r in records
-            if all(r.get(c) for c in ("throughput_per_s", "latency_s", "load")) and (r.get("jobs") or not with_jobs)
-        ]
-    )
-
-
-def _unsettled(roles: Roles, opened: Sequence[str], ratios: Sequence[float], name: str) -> str:
-    columns = " and of ".join(repr(roles[role].column) for role in opened)
-    if "depth" not in roles:
-        why = "and Little's law tells it for numbers of outstanding requests only"
-    elif any(_LEAST <= ratio <= _MOST for ratio in ratios):
-        why = "and Little's law fits more than one reading"
-    elif all(map(math.isnan, ratios)):
-        why = "and Little's law needs load, latency and throughput in each row to tell it"
-    else:
-        why = f"and N = X R holds for none (the nearest X R / N is {min(ratios, key=_distance):.3g})"
-    units = {"latency": "ms", "throughput": "/s"}
-    line = columns_option([f"{role}={roles[role].column}:{units[role]}" for role in opened])
-    return f"{name}: the unit of {columns} is not in its name, {why}; say it, for example {line}"
-
-
-def with_load_over_time(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
-    """Add a column for the load, N = X R, to a series over time, which has none. Other tables stay unchanged."""
-    named = [(column, recognise(column)) for column in table.header]
-    roles = {role.role: role for _, role in named if role is not None}
-    timed = [c for c, role in named if role is None and TIME_COLUMN.fullmatch(plain_name(c))]
-    if not timed or {*LOAD_ROLES, "clients", "jobs"} & roles.keys() or not {"latency", "throughput"} <= roles.keys():
-        return table, []
-    rate, latency = roles["throughput"], roles["latency"]
-    found: list[float | None] = []
-    for line, cells in with_points(table, [rate.column, latency.column], name).rows:
-        x, r = (number(cells[role.column], role, line, name) for role in (rate, latency))
-        found.append(x * r if x and r else None)
-    known = [n for n in found if n is not None]
-    if not known or min(known) <= 0:
-        return table, []
-    steady = max(known) <= _STEADY * min(known)
-    middle = f"{np.median(known):.3g}"
-    loads = ["" if n is None else middle if steady else f"{n:.2g}" for n in found]
-    rows = tuple((line, {**cells, LOAD_OVER_TIME: load}) for (line, cells), load in zip(table.rows, loads, strict=True))
-    span = f"about {middle}" if steady else f"{min(known):.2g} to {max(known):.2g} requests outstanding"
-    message = f"{name} is a series over {timed[0]}: its load is N = X R, {span}."
-    finding = note("by-littles-law", message, "say which column is the load: --columns load=COLUMN")
-    return replace(table, header=(*table.header, LOAD_OVER_TIME), rows=rows), [finding]
-
-
-def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:
-    """Compute the missing value of each record in place: R = N / X or X = N / R. A Finding says so.
-
-    A record has ``load`` (a number of requests) and one of ``latency_s`` and ``throughput_per_s``.
-    """
-    findings = []
-    for missing, given, formula in (
-        ("latency_s", "throughput_per_s", "N / X"),
-        ("throughput_per_s", "latency_s", "N / R"),
-    ):
-        lacking = [r for r in records if r[missing] is None]
-        for record in lacking:
-            if not (record["load"] > 0 and record[given] > 0):
-                raise DataError(
-                    f"{name}: a {WORDS[given]} of {record[given]:g} at load {record['load']:g} cannot be right; remove "
-                    "the row or measure the point again"
-                )
-            record[missing] = record["load"] / record[given]
-            record["unchecked"] = COMPUTED
-            if record["bandwidth_bytes_per_s"] is None and record["block_bytes"]:
-                record["bandwidth_bytes_per_s"] = record["throughput_per_s"] * record["block_bytes"]
-        if lacking:
-            what = f"{WORDS[missing]}: it is {formula} by Little's law at {counted(len(lacking), 'point')}"
-            remedy = "measure both, and N = X R checks them against each other."
-            findings.append(note("by-littles-law", f"{name} gives no {what}.", remedy))
-    return findings
-
-
-def note(check: str, message: str, remedy: str, because: str = "") -> Finding:
-    """A finding of severity info from the reader of tables."""
-    return Finding(check, "info", message, because, remedy)

@@ -14,39 +14,43 @@ against N = X R.
 from __future__ import annotations
 
 import math
-import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, number, read_table, with_points
-from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun, plain_name
-from measure.formats.tables.columns import (
-    TEXT_ROLES,
+from measure.formats.tables.bandwidths import check_bandwidths
+from measure.formats.tables.by_law import (
+    REQUESTS,
     WORDS,
-    Roles,
-    assign_roles,
-    columns_option,
     complete,
+    count_outstanding,
     note,
+    outstanding,
+    pipeline_of,
+    pipelined,
     settle,
     with_load_over_time,
 )
-from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Load, counted_in
-from measure.origin import ORIGIN
+from measure.formats.tables.cells import TextTable, block_bytes, number, read_table, with_points
+from measure.formats.tables.column_names import IN_CELLS, LOAD_ROLES, TEXT_ROLES, ColumnRole, Roles, load_noun
+from measure.formats.tables.columns import assign_roles
+from measure.formats.tables.curves import split_jobs, split_series, split_settings, without_copies
+from measure.formats.tables.declared import columns_option
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, counted_in
+from measure.origin import ORIGIN, PUBLISHED, computed
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
-_WORDS = {"load": "load", **WORDS, "jobs": "number of jobs"}
+_WORDS = {"load": "load", **WORDS, "jobs": "number of jobs", "pipeline": "pipeline"}
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
 _KINDS: Mapping[str, Load] = {"depth": Depth(), "delay": InjectedDelay(), "arrival_rate": ArrivalRate()}
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
 _MOST_LINES = 10
+_VARIED = 1.5
 
 
 def csv_sweep(
@@ -72,40 +76,89 @@ def csv_sweep(
     table, over_time = (table, []) if columns else with_load_over_time(table, name)
     roles = assign_roles(table, columns, units, name)
     table = with_points(table, roles.numeric, name)
-    rows = rows_of(table, roles, name)
+    single, copied = without_copies(list(table.rows), roles, name)
+    rows = rows_of(replace(table, rows=tuple(single)), roles, name)
     if not rows.records:
         raise DataError(
             f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
         )
-    roles, findings = settle(rows.records, roles, name)
+    roles, settled = settle(rows.records, roles, name)
+    findings = [*roles.findings, *settled, *copied]
     findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
-    if "jobs" in roles:
-        findings += count_jobs(rows.records, roles, name)
-    findings += complete(rows.records, name)
+    roles, counted_jobs = count_outstanding(rows.records, roles, name)
+    findings += counted_jobs + check_bandwidths(rows.records, roles, name)
+    findings += complete(rows.records, roles.ignored, name)
+    if "series" in roles:
+        split_settings(rows.records, roles)
     unused = roles.ignored
-    if "series" not in roles:
-        unused, found = split_series(rows.records, rows.cells, unused, name)
+    if "series" not in roles.declared:
+        unused, found = split_series(rows.records, rows.cells, roles, name)
         findings += found
     if "jobs" in roles and (roles.per_job or "series" not in roles):
         split_jobs(rows.records, roles)
     if unused:
-        more = f" and {len(unused) - _MOST_LINES} more" if len(unused) > _MOST_LINES else ""
-        what = f"{counted(len(unused), 'column')} not used: {', '.join(unused[:_MOST_LINES])}{more}"
-        remedy = "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series)."
-        findings.append(note("columns", f"{name}: {what}.", remedy, "their names say nothing that is known here."))
-    load = _load_of(roles.load, multiplied=roles.per_job)
-    points = pd.DataFrame(rows.records)
+        findings.append(_unused(unused, name))
+    load = counted_in(REQUESTS) if "pipeline" in roles else _load_of(roles.load, multiplied=roles.per_job)
+    if isinstance(load, CountedLoad) and not {"jobs", "pipeline"} & roles.by_role.keys():
+        found = _count_pipelines(rows.records, load.plural, name)
+        findings, load = findings + found, counted_in(REQUESTS) if found else load
+    findings += _one_load(rows.records, roles, unused, name)
+    points = pd.DataFrame(rows.records).drop(columns=["buffer", "pipeline"], errors="ignore")
     points["repeat"] = points.groupby(["series", "load"]).cumcount()
     points["source"] = name
+    if over_time:
+        points[ORIGIN["load"]] = computed("X R")
     if isinstance(load, ClosedLoad) and "jobs" not in roles:
         points["depth"] = points["load"]
-    return Sweep(
-        points.drop(columns="buffer"),
-        load,
-        Provenance(tool="csv", source=name, details=_details(roles, points)),
-        tuple(findings),
-        name=name,
+    provenance = Provenance(tool="csv", source=name, details=_details(roles, rows.records))
+    return Sweep(points, load, provenance, tuple(findings), name=name)
+
+
+def _unused(unused: Sequence[str], name: str) -> Finding:
+    more = f" and {len(unused) - _MOST_LINES} more" if len(unused) > _MOST_LINES else ""
+    what = f"{counted(len(unused), 'column')} not used: {', '.join(unused[:_MOST_LINES])}{more}"
+    remedy = "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series)."
+    return note("columns", f"{name}: {what}.", remedy, "their names say nothing that is known here.")
+
+
+def _count_pipelines(records: list[dict[str, Any]], noun: str, name: str) -> list[Finding]:
+    """Set the load of clients that each keep a whole number of requests outstanding, in place, to the requests.
+
+    Nothing changes unless this holds for every curve, each over two loads or more, and both X and R were measured.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        groups.setdefault(record["series"], []).append(record)
+    if any("unchecked" in r or ORIGIN["load"] in r for r in records):
+        return []
+    number_of = {s: pipeline_of(outstanding(group, with_jobs=False)) for s, group in groups.items()}
+    if None in number_of.values() or any(len({r["load"] for r in group}) < 2 for group in groups.values()):
+        return []
+    found = []
+    for series, group in groups.items():
+        pipeline = number_of[series] or 1
+        origin, finding = pipelined(noun, pipeline, name)
+        found.append(finding if len(groups) == 1 else replace(finding, series=series))
+        for record in group:
+            record[PUBLISHED["load"]], record[ORIGIN["load"]] = record["load"], origin
+            record["load"] *= pipeline
+    return found
+
+
+def _one_load(records: Sequence[Mapping[str, Any]], roles: Roles, unused: Sequence[str], name: str) -> list[Finding]:
+    """A finding where the load is the same in every row, and the throughput is not."""
+    rates = [record["throughput_per_s"] for record in records]
+    same = len({record["load"] for record in records}) == 1 and len({r["series"] for r in records}) == 1
+    if not same or len(rates) < 2 or max(rates) <= _VARIED * min(rates):
+        return []
+    column = roles.load.column
+    message = (
+        f"{name}: the load {column!r} is {records[0]['load']:g} in every row, and the throughput varies by a factor of "
+        f"{max(rates) / min(rates):.2g}."
     )
+    others = f", for example {columns_option([f'load={unused[0]}'])}" if unused else ""
+    remedy = f"say which column is the load{others}; rows of one load are repeats."
+    return [Finding("one-load", "warning", message, "something else than the load was varied.", remedy)]
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -123,7 +176,7 @@ class Rows:
 def rows_of(table: TextTable, roles: Roles, name: str) -> Rows:
     """The points of a table. Where all lack a latency, or all a throughput, ``complete`` adds it later."""
     found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows]
-    needed = ["load", *WORDS, *(["jobs"] if "jobs" in roles else [])]
+    needed = ["load", *WORDS, *(r for r in ("jobs", "pipeline") if r in roles)]
     given = {c for c in WORDS if any(record[c] is not None for *_, record in found)}
     if roles.load.role == "depth" and given:
         needed = [c for c in needed if c not in WORDS or c in given]
@@ -150,6 +203,7 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
             f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
             "measure the point again"
         )
+    is_computed = "delay" not in roles and throughput is not None and not any(r.endswith("throughput") for r in value)
     mix = parse_mix(text.get("mix", ""))
     written = value.get("write_percent")
     shares = (value.get("read_percent"), None if written is None else 1 - written, share, mix.read_fraction)
@@ -167,7 +221,8 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
         "read_fraction": read,
         "pattern": pattern,
         "buffer": buffer,
-        **({"jobs": value["jobs"]} if "jobs" in value else {}),
+        **{role: value[role] for role in ("jobs", "pipeline") if role in value},
+        **({ORIGIN["throughput_per_s"]: computed("bandwidth / block")} if is_computed else {}),
         **({"engine": text["engine"] or None} if "engine" in text else {}),
         **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
     }
@@ -235,7 +290,7 @@ def _load_of(role: ColumnRole, *, multiplied: bool) -> Load:
     return counted_in(load_noun(role.column)) if is_noun else load
 
 
-def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
+def _details(roles: Roles, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     details: dict[str, Any] = {
         "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()}
     }
@@ -243,8 +298,7 @@ def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
     if "block" in roles and "delay" not in roles and given == {"bandwidth"}:
         details["throughput_from"] = "bandwidth / block"
     if "buffer" in roles:
-        known = points.dropna(subset=["buffer"])
-        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
+        details["buffer_bytes"] = {r["series"]: r["buffer"] for r in records if r["buffer"] is not None}
     return details
 
 
@@ -262,111 +316,3 @@ def _own_table(table: TextTable, name: str) -> Sweep:
                 raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")
         records.append(read)
     return Sweep(pd.DataFrame(records), provenance=Provenance(tool="csv", source=name), name=name)
-
-
-Records = Sequence[dict[str, Any]]
-_NO_CURVE = re.compile(
-    r"(?i:rep(?:eat|lica(?:te)?|etition)?s?|runs?(?:_?(?:id|no|number))?|iter(?:ation)?s?|trials?|rounds?|samples?|seeds?"
-    r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
-)
-_SHOWN = 6
-
-
-def count_jobs(records: Records, roles: Roles, name: str) -> list[Finding]:
-    """Set ``load`` of each record, in place, to all outstanding requests, and ``depth`` to those of one job.
-
-    Jobs multiply a load that is a depth by its name, or that was declared with them. Raises DataError for less than
-    one job.
-    """
-    for record in records:
-        if not record["jobs"] >= 1:
-            raise DataError(f"{name}: {record['jobs']:g} jobs at load {record['load']:g} send nothing; correct the row")
-        record["depth"] = record["load"] / (1.0 if roles.per_job else record["jobs"])
-        record["load"] *= record["jobs"] if roles.per_job else 1.0
-    if all(record["jobs"] == 1 for record in records):
-        return []
-    load, jobs = roles.load.column, roles["jobs"].column
-    message = f"the load is {load} alone, which counts all {jobs}."
-    remedy = f"if each of these has as many, say so: {columns_option([f'depth={load}', f'jobs={jobs}'])}"
-    if roles.per_job:
-        message = f"the load is {load} x {jobs}, what all jobs have outstanding."
-        remedy = f"if {load} already counts all jobs, say so: --columns jobs=1"
-    return [note("outstanding", f"{name}: {message}", remedy)]
-
-
-def split_series(
-    records: Records, rows: Sequence[Mapping[str, str]], ignored: Sequence[str], name: str
-) -> tuple[tuple[str, ...], list[Finding]]:
-    """Give ``records`` of different engines, and of different values in a column that separates curves, a series each.
-
-    ``rows`` are the cells of the same rows, ``ignored`` the columns without a role. Returns the columns that separate
-    no curves, and a finding for each that does. None does where no two records have the same curve and load. Unlike a
-    measured value, which rarely recurs, each value of such a column occurs at two places or more.
-    """
-    if len({r.get("engine") for r in records}) > 1:  # their latencies include different parts
-        for record in records:
-            record["series"] = f"{record['series']} {record['engine'] or 'without an engine'}"
-    places = [(record["series"], record["load"]) for record in records]
-    shared: dict[tuple[str, float], list[int]] = defaultdict(list)
-    for i, place in enumerate(places):
-        shared[place].append(i)
-    crowded = [group for group in shared.values() if len(group) > 1]
-    columns = {column: [row[column] for row in rows] for column in ignored if crowded}
-    separating = {column: values for column, values in columns.items() if _separates(column, values, places, crowded)}
-    for i, record in enumerate(records):
-        _extend(record, " ".join(f"{column} {values[i]}" for column, values in separating.items()))
-    findings = []
-    for column, values in separating.items():
-        distinct = list(dict.fromkeys(values))
-        shown = ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
-        findings.append(
-            note(
-                "curves-by-column",
-                f"{name}: rows at the same load differ in {column} ({shown}), and are curves of their own.",
-                f"look whether they are repeats of one point instead: then rename the column {column!r} to repeat.",
-                "they were measured under conditions of their own.",
-            )
-        )
-    return tuple(column for column in ignored if column not in separating), findings
-
-
-def _separates(
-    column: str, values: Sequence[str], places: Sequence[tuple[str, float]], crowded: Sequence[Sequence[int]]
-) -> bool:
-    """Whether a column separates curves: values each at two places or more, several of them at one place."""
-    if _NO_CURVE.fullmatch(plain_name(column)) or not all(values):
-        return False
-    at: dict[str, set[tuple[str, float]]] = defaultdict(set)
-    for value, place in zip(values, places, strict=True):
-        at[value].add(place)
-    recur = all(len(found) > 1 for found in at.values())
-    return recur and any(len({values[row] for row in group}) > 1 for group in crowded)
-
-
-def split_jobs(records: Records, roles: Roles) -> None:
-    """Give each number of jobs a series of its own where both depths and jobs vary, or where a load recurs.
-
-    Rows with equal products of different depths and jobs are not repeats. A sweep of depths at one number of jobs is
-    one curve, and so is a sweep of jobs at one depth.
-    """
-    noun = load_noun(roles["jobs"].column).replace("requests", "jobs")
-    one = {"processes": "process"}.get(noun, noun.removesuffix("s"))
-    members: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in records:
-        members[record["series"]].append(record)
-    for group in members.values():
-        depths: dict[float, set[float]] = defaultdict(set)
-        jobs: dict[float, set[float]] = defaultdict(set)
-        for record in group:
-            depths[record["jobs"]].add(record["load"])
-            jobs[record["load"]].add(record["jobs"])
-        if sum(len(d) > 1 for d in depths.values()) > 1 or any(len(j) > 1 for j in jobs.values()):
-            for record in group:
-                _extend(record, f"{record['jobs']:g} {one if record['jobs'] == 1 else noun}")
-
-
-def _extend(record: dict[str, Any], words: str) -> None:
-    """Add words to the name of the record's curve, or make them its name where it has none."""
-    if words:
-        is_unnamed = record["series"] == describe_series(None, None, None)
-        record["series"] = words if is_unnamed else f"{record['series']} {words}"

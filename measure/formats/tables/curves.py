@@ -1,0 +1,180 @@
+"""Which rows of a table are one curve, which are repeats, and which are copies of others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from measure.findings import Finding
+from measure.formats.tables.by_law import note
+from measure.formats.tables.column_names import Roles, load_noun, plain_name
+from measure.sweep import describe_series
+from measure.units import counted, format_bytes
+
+Records = Sequence[dict[str, Any]]
+_NO_CURVE = re.compile(
+    r"(?i:rep(?:eat|lica(?:te)?|etition)?s?|runs?(?:_?(?:id|no|number))?|iter(?:ation)?s?|trials?|rounds?|samples?|seeds?"
+    r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
+)
+_SHOWN = 6
+_COPIED = "no repeat agrees in every digit at every load; the copies add nothing."
+
+
+Cells = Mapping[str, str]
+_Rows = list[tuple[int, Cells]]
+
+
+def without_copies(rows: _Rows, roles: Roles, name: str) -> tuple[_Rows, list[Finding]]:
+    """The rows without copies of others, and a finding for each kind of copy.
+
+    Rows are copies where all their numbers agree, repeats and dates aside, and this holds at every load: each row is
+    there twice, or thrice; or all rows of one name (of a device, a host) are there under another name.
+    """
+    columns = [c for c in (rows[0][1] if rows else {}) if not _NO_CURVE.fullmatch(plain_name(c))]
+    numbers = [c for c in columns if all(_is_number(cells[c]) for _, cells in rows)]
+    words = [c for c in columns if c not in numbers]
+    loads = roles.load.column
+    groups: dict[tuple[str, ...], _Rows] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[1][c] for c in words)].append(row)
+    kept: dict[tuple[str, ...], dict[tuple[str, ...], tuple[int, Cells]]] = {}
+    times, findings = set(), []
+    for words_of, group in groups.items():
+        values = [tuple(cells[c] for c in numbers) for _, cells in group]
+        counts = set(Counter(values).values())
+        if not _are_several(group, loads):
+            return rows, []
+        if counts != {1} and len(counts) == 1:
+            times |= counts
+        elif counts != {1}:
+            return rows, []
+        kept[words_of] = dict(reversed(list(zip(reversed(values), reversed(group), strict=True))))
+    if len(times) == 1:
+        message = f"{name}: every row is there {_TIMES.get(n := times.pop(), f'{n} times')}; the copies are left out."
+        findings.append(note("copied-rows", message, "measure again for repeats.", _COPIED))
+    names = [c for c in words if c in roles.ignored or ("series" in roles and c == roles["series"].column)]
+    first: dict[Any, tuple[str, ...]] = {}
+    for words_of, found in list(kept.items()):
+        others = tuple(word for c, word in zip(words, words_of, strict=True) if c not in names)
+        twin = first.setdefault((others, frozenset(found)), words_of)
+        if twin is not words_of and len(numbers) > 2:
+            one, other = (
+                " ".join(w for c, w in zip(words, each, strict=True) if c in names) for each in (twin, words_of)
+            )
+            message = f"{name}: the {counted(len(found), 'row')} of {other!r} are copies of those of {one!r}; left out."
+            findings.append(note("copied-rows", message, f"measure {other!r} too.", _COPIED))
+            del kept[words_of]
+    chosen = {id(row) for found in kept.values() for row in found.values()}
+    return [row for row in rows if id(row) in chosen] if findings else rows, findings
+
+
+_TIMES = {2: "twice", 3: "three times"}
+
+
+def _are_several(rows: _Rows, load: str) -> bool:
+    return len({cells.get(load) for _, cells in rows}) > 1
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[%kKMG]?", cell) is not None
+
+
+def split_settings(records: Records, roles: Roles) -> None:
+    """Give different blocks, mixes, patterns and buffers within one named series a curve each, in place."""
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        groups[record["series"]].append(record)
+    mixed = bool({"read_percent", "write_percent", "mix"} & roles.by_role.keys())
+    named = {
+        "block_bytes": "block" in roles,
+        "read_fraction": mixed,
+        "pattern": "pattern" in roles or "mix" in roles,
+        "buffer": "buffer" in roles,
+    }
+    for group in groups.values():
+        varied = {c for c, is_named in named.items() if is_named and len({r[c] for r in group}) > 1}
+        for record in group if varied else ():
+            block, read, pattern, buffer = (record[c] if c in varied else None for c in named)
+            _extend(record, describe_series(block, read, pattern, [f"buffer {format_bytes(buffer)}"] if buffer else []))
+
+
+def split_series(
+    records: Records, rows: Sequence[Mapping[str, str]], roles: Roles, name: str
+) -> tuple[tuple[str, ...], list[Finding]]:
+    """Give ``records`` of different engines, and of different values in a column that separates curves, a series each.
+
+    ``rows`` are the cells of the same rows. Returns the columns that separate
+    no curves, and a finding for each that does. None does where no two records have the same curve and load. Unlike a
+    measured value, which rarely recurs, each value of such a column occurs at two places or more.
+    """
+    ignored = roles.ignored
+    engines = {(r["series"] if "series" in roles else "", r.get("engine")) for r in records}
+    if len(engines) > len({series for series, _ in engines}):  # their latencies include different parts
+        for record in records:
+            record["series"] = f"{record['series']} {record['engine'] or 'without an engine'}"
+    places = [(record["series"], record["load"]) for record in records]
+    shared: dict[tuple[str, float], list[int]] = defaultdict(list)
+    for i, place in enumerate(places):
+        shared[place].append(i)
+    crowded = [group for group in shared.values() if len(group) > 1]
+    columns = {column: [row[column] for row in rows] for column in ignored if crowded}
+    separating = {column: values for column, values in columns.items() if _separates(column, values, places, crowded)}
+    for i, record in enumerate(records):
+        _extend(record, " ".join(f"{column} {values[i]}" for column, values in separating.items()))
+    findings = []
+    for column, values in separating.items():
+        distinct = list(dict.fromkeys(values))
+        shown = ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
+        findings.append(
+            note(
+                "curves-by-column",
+                f"{name}: rows at the same load differ in {column} ({shown}), and are curves of their own.",
+                f"look whether they are repeats of one point instead: then rename the column {column!r} to repeat.",
+                "they were measured under conditions of their own.",
+            )
+        )
+    return tuple(column for column in ignored if column not in separating), findings
+
+
+def _separates(
+    column: str, values: Sequence[str], places: Sequence[tuple[str, float]], crowded: Sequence[Sequence[int]]
+) -> bool:
+    """Whether a column separates curves: values each at two places or more, several of them at one place."""
+    if _NO_CURVE.fullmatch(plain_name(column)) or not all(values):
+        return False
+    at: dict[str, set[tuple[str, float]]] = defaultdict(set)
+    for value, place in zip(values, places, strict=True):
+        at[value].add(place)
+    recur = all(len(found) > 1 for found in at.values())
+    return recur and any(len({values[row] for row in group}) > 1 for group in crowded)
+
+
+def split_jobs(records: Records, roles: Roles) -> None:
+    """Give each number of jobs a series of its own where both depths and jobs vary, or where a load recurs.
+
+    Rows with equal products of different depths and jobs are not repeats. A sweep of depths at one number of jobs is
+    one curve, and so is a sweep of jobs at one depth.
+    """
+    noun = load_noun(roles["jobs"].column).replace("requests", "jobs")
+    one = {"processes": "process"}.get(noun, noun.removesuffix("s"))
+    members: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        members[record["series"]].append(record)
+    for group in members.values():
+        depths: dict[float, set[float]] = defaultdict(set)
+        jobs: dict[float, set[float]] = defaultdict(set)
+        for record in group:
+            depths[record["jobs"]].add(record["load"])
+            jobs[record["load"]].add(record["jobs"])
+        if sum(len(d) > 1 for d in depths.values()) > 1 or any(len(j) > 1 for j in jobs.values()):
+            for record in group:
+                _extend(record, f"{record['jobs']:g} {one if record['jobs'] == 1 else noun}")
+
+
+def _extend(record: dict[str, Any], words: str) -> None:
+    """Add words to the name of the record's curve, or make them its name where it has none."""
+    if words:
+        is_unnamed = record["series"] == describe_series(None, None, None)
+        record["series"] = words if is_unnamed else f"{record['series']} {words}"
