@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from calibrate.surface.places import surface_points
-from measure import audit, load_dataset
+from measure import audit, load, load_dataset
 from measure.errors import DataError
 from measure.formats.tables.table import csv_sweep
 from measure.sweep import Sweep
@@ -78,6 +79,15 @@ def test_a_setting_that_varies_makes_curves_also_beside_a_series(
     assert list(sweep.series) == names
     assert sweep.points["repeat"].tolist() == [0] * 4
     assert "repeats-disagree" not in {f.check for f in audit(sweep)}
+
+
+PUBLISHED = sorted(Path(__file__).parents[5].joinpath("docs", "data", "blocks").glob("*/*.csv"))
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent.name for path in PUBLISHED}))
+def test_published_sweeps_of_blocks_have_no_repeats_that_disagree(folder: str) -> None:
+    for path in (path for path in PUBLISHED if path.parent.name == folder):
+        assert "error" not in {f.severity for f in audit(load(path))}
 
 
 def test_a_setting_that_does_not_vary_leaves_the_name_of_a_series() -> None:
