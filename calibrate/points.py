@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from measure.auditing.memory import known_peak, refuse_cache, refuse_sizes
+from measure.auditing.memory import listed_peak
 from measure.errors import DataError
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
+from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.sweep import WOKEN_LATE, Sweep, histograms
-from measure.units import CACHE_LINE_BYTES, format_duration
+from measure.units import format_duration
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from measure.formats.fio.latency_bins import Histogram
 
 Z90 = 1.645
 """Half width of a 90 % interval, in standard errors."""
@@ -52,6 +54,9 @@ COUNTS_AS = 4.0
 
 SHORTEST = 0.01
 """The quantile that is taken as the shortest latency, to ignore a few outliers."""
+
+LAW_BINS = 64
+"""The number of bins of the law of latencies at depth 1, spaced evenly in their logarithms."""
 
 ONE_LINK = 1.1
 """Two block sizes whose bandwidths differ by at most this factor are limited by the same link."""
@@ -82,14 +87,15 @@ class Facts:
 class ClosedFacts(Facts):
     """Facts of a closed load; None where unknown.
 
-    ``alone`` are the latencies at depth 1, ``woken_late_s`` (m,) the machine's mean wakeup delays, ``unsteady`` (m,)
-    the relative changes of throughput during runs that were not steady, ``latency_cv`` and ``latency_p99`` (m,) the
-    standard deviation and the p99 of the latency over its mean. ``host_cpu_s`` (m,) is the host's processor time per
-    request, ``jobs`` (m,) the number of fio's jobs, ``block_bytes`` the block size, ``link_bytes_per_s`` the bandwidth
-    that two block sizes both reach.
+    ``alone`` are the latencies at depth 1 and ``law`` is their distribution as plain data, where histograms are known.
+    ``woken_late_s`` (m,) are the machine's mean wakeup delays, ``unsteady`` (m,) the relative changes of throughput
+    during runs that were not steady, ``latency_cv`` and ``latency_p99`` (m,) the standard deviation and the p99 of the
+    latency over its mean. ``host_cpu_s`` (m,) is the host's processor time per request, ``jobs`` (m,) the number of
+    fio's jobs, ``block_bytes`` the block size, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
     """
 
     alone: LoneRequests | None = None
+    law: Mapping[str, Any] | None = None
     woken_late_s: Array | None = None
     unsteady: Array | None = None
     host_cpu_s: Array | None = None
@@ -166,7 +172,7 @@ class Points:
         chosen: Any = {name: column[mask] for name, column in vars(self).items() if isinstance(column, np.ndarray)}
         facts = self.facts.at(mask)
         if isinstance(facts, ClosedFacts) and not (self.load[mask] == 1).any():
-            facts = replace(facts, alone=None)
+            facts = replace(facts, alone=None, law=None)
         return replace(self, **chosen, facts=facts)
 
     def mask(self, use: Sequence[float]) -> Mask:
@@ -267,13 +273,16 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
 @lru_cache(maxsize=64)
 def _points_of(sweep: Sweep, series: str | None) -> Points:
     load = sweep.load_type
-    refuse_sizes(sweep)
-    if series is None and len(sweep.series) > 1:
+    if series is None and len(sweep.series) > 1 and not isinstance(load, BufferSize):
         raise DataError(
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
-    facts = _facts(one, sweep)
+    peak = listed_peak(one)
+    if isinstance(load, ClosedLoad):
+        facts: Facts = _closed_facts(one, sweep)
+    else:
+        facts = MemoryFacts(peak) if isinstance(load, MemoryLoad) else _open_facts(one)
     means = one.means
     if (highest := float(means["load"].max())) > load.most:
         raise DataError(
@@ -296,12 +305,6 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
     return replace(made, between_runs=between_runs(sweep.provenance.details, made))
 
 
-def _facts(one: Sweep, sweep: Sweep) -> Facts:
-    if isinstance(one.load_type, ClosedLoad):
-        return _closed_facts(one, sweep)
-    return _memory_facts(one) if isinstance(one.load_type, MemoryLoad) else _open_facts(one)
-
-
 def _requests(one: Sweep) -> Array | None:
     """Completed requests at each load; of a closed load only where every row says it."""
     rows = one.points
@@ -310,13 +313,6 @@ def _requests(one: Sweep) -> Array | None:
     if isinstance(one.load_type, ClosedLoad) and rows["requests"].isna().any():
         return None
     return rows.groupby("load", sort=True)["requests"].sum(min_count=1).to_numpy(float)
-
-
-def _memory_facts(one: Sweep) -> MemoryFacts:
-    """The listed peak. DataError where the curve is that of a cache."""
-    peak = known_peak(one)
-    refuse_cache(one)
-    return MemoryFacts(None if peak is None else peak / CACHE_LINE_BYTES)
 
 
 def _open_facts(one: Sweep) -> OpenFacts:
@@ -330,7 +326,8 @@ def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
     """What the rows say beyond means, with the link that all curves of ``sweep`` share."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
-    found: dict[str, Any] = {"alone": lone_requests(one)}
+    alone = [h for (_, n, _), h in histograms(one).items() if n == 1] if one.latencies else []
+    found: dict[str, Any] = {"alone": _lone_requests(one, alone), "law": _law_of(alone)}
     for name, column in (("latency_cv", "latency_sd_s"), ("latency_p99", "latency_p99_s")):
         if rows[column].notna().any():
             ratio = rows[column] / rows["latency_s"]
@@ -354,7 +351,7 @@ def _link(rows: pd.DataFrame) -> float | None:
     return float(most.max()) if len(most) > 1 and most.max() <= ONE_LINK * most.min() else None
 
 
-def lone_requests(sweep: Sweep) -> LoneRequests | None:
+def _lone_requests(sweep: Sweep, found: Sequence[Histogram]) -> LoneRequests | None:
     """The latencies at depth 1 of a closed sweep of one series; None without depth 1 or a spread of latencies.
 
     The scv is the mean over repeats. Without a histogram the mean latency replaces the shortest, which is right for
@@ -364,9 +361,23 @@ def lone_requests(sweep: Sweep) -> LoneRequests | None:
     rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
     if rows.empty:
         return None
-    shortest = [h.quantile(SHORTEST) for h in histograms(replace(sweep, points=rows)).values()]
+    shortest = [h.quantile(SHORTEST) for h in found]
     scv = float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean())
     return LoneRequests(scv, float(np.median(shortest or rows["latency_s"].tolist())))
+
+
+def _law_of(alone: Sequence[Histogram]) -> dict[str, Any] | None:
+    """The distribution of latencies from their histograms, as plain data; None where none has two bins."""
+    if not alone or all(len(h.counts) == 1 for h in alone):
+        return None
+    from qsim.distributions import Empirical, law_to_dict
+
+    lower, upper = min(h.lower_s[0] for h in alone), max(h.upper_s[-1] for h in alone)
+    edges = np.geomspace(max(lower, 1e-3 * upper), upper * (1 + 1e-9), LAW_BINS + 1)
+    counts = np.zeros(LAW_BINS)
+    for h in alone:
+        counts += np.histogram(h.middle_s, edges, weights=h.counts)[0]
+    return law_to_dict(Empirical.from_histogram(edges.tolist(), counts.tolist()))
 
 
 def error_of_mean(response: Array, requests: Array) -> Array:

@@ -20,7 +20,7 @@ from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
-from measure.sweep import Sweep, histograms
+from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
 from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from calibrate.fitting.in_simpy import DeviceInSimPy
     from calibrate.fitting.station import DeviceStation
     from qsim import Network
-
-LAW_BINS = 64
 
 NOTHING_USED: Mapping[str, Any] = dict.fromkeys(USED, ())
 """The fields of a fit without measurements."""
@@ -250,25 +248,8 @@ def fit(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    made = replace(made, measured=len(points), law=_law_at_depth_one(sweep, chosen))
+    made = replace(made, measured=len(points), law=chosen.closed.law)
     return replace(made, contradicted=is_contradicted(made, sweep))
-
-
-def _law_at_depth_one(sweep: Sweep, points: Points) -> dict[str, Any] | None:
-    """The distribution of latencies at depth 1, from histograms, as plain data; None without histograms."""
-    if not isinstance(points.load_type, ClosedLoad) or 1 not in points.load or not sweep.latencies:
-        return None
-    alone = [h for (name, n, _), h in histograms(sweep).items() if name == points.series and n == 1]
-    if not alone or all(len(h.counts) == 1 for h in alone):
-        return None
-    from qsim.distributions import Empirical, law_to_dict
-
-    lower, upper = min(h.lower_s[0] for h in alone), max(h.upper_s[-1] for h in alone)
-    edges = np.geomspace(max(lower, 1e-3 * upper), upper * (1 + 1e-9), LAW_BINS + 1)
-    counts = np.zeros(LAW_BINS)
-    for h in alone:
-        counts += np.histogram(h.middle_s, edges, weights=h.counts)[0]
-    return law_to_dict(Empirical.from_histogram(edges.tolist(), counts.tolist()))
 
 
 def fit_points(
@@ -375,7 +356,7 @@ def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
     True
     """
     noticed = (f for f in sweep.findings if f.series in (None, fit.series))
-    return any(f.contradicts for f in (*audit(sweep, fit.series), *noticed, *not_served(fit)))
+    return any(f.contradicts for f in (*not_served(fit), *noticed, *audit(sweep, fit.series)))
 
 
 def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:

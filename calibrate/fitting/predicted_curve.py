@@ -126,11 +126,11 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
     _check_reach(fit, loads)
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    if isinstance(fit.load_type, ThroughputLoad):  # throughput equals arrivals, up to the peak
+    if not isinstance(fit.load_type, ThroughputLoad):
+        x, x_low, x_high = _throughputs(fit, loads, shares)
+    else:  # throughput equals arrivals, up to the peak
         known = fit.table.moments(lambda values: fit.curve_model.curve(values, loads)[0])
         x, x_low, x_high = np.exp(quantiles(*known, fit.table.weight, shares))
-    else:
-        x, x_low, x_high = _throughputs(fit, loads, shares)
     if isinstance(fit.load_type, ClosedLoad):
         r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
     else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -36,12 +36,9 @@ from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_de
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import Points
 from measure.errors import DataError
-from measure.loads import ArrivalRate, ClosedLoad, Load
+from measure.loads import ClosedLoad, Load, MemoryLoad
 from measure.units import counted
 from qsim.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from calibrate.models.open import OpenModel
 
 MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "queue_depth": {
@@ -65,36 +62,21 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 }
 """Kind of load -> {model name: (module, class or instance)}, the usual one first."""
 
-MARGIN = 2.0
-"""A queue each, or setup, is chosen where its log evidence exceeds that of one queue by this."""
-
-
-def usual_open(points: Points) -> OpenModel:
-    """M/G/c with a queue each, or with setup, where the evidence of two points or more favours it, else with one queue.
-
-    The first two have the same parameters. With one queue W stays at S until shortly before saturation, with a queue
-    each it rises from the first request on.
-    """
-    from calibrate.models.open import MGc, MGcEach, SleepingQueue, falls
-
-    each, one = (model.weights(points).log_evidence for model in (MGcEach, MGc))
-    usual = MGcEach if each > one + MARGIN else MGc
-    if not falls(points):
-        return usual
-    sleeping = SleepingQueue()
-    return sleeping if sleeping.weights(points).log_evidence > max(each, one) + MARGIN else usual
-
 
 def model_for(points: Points, name: str | None) -> CurveModel:
     """The model of that name, or the usual one; ValueError where it is for another kind of load."""
-    if name is None and isinstance(points.load_type, ClosedLoad):
+    if name is not None:
+        return _named_for(points, name)
+    if isinstance(points.load_type, MemoryLoad):
+        return model_named(next(iter(MODELS[points.load_type.kind])))
+    if isinstance(points.load_type, ClosedLoad):
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
-    if name is None:
-        return (
-            usual_open(points)
-            if isinstance(points.load_type, ArrivalRate)
-            else model_named(next(iter(MODELS[points.load_type.kind])))
-        )
+    from calibrate.models.open import usual_open
+
+    return usual_open(points)
+
+
+def _named_for(points: Points, name: str) -> CurveModel:
     found = model_named(name)
     kind = next((kind for kind, models in MODELS.items() if name in models), "queue_depth")
     if kind != points.load_type.kind:

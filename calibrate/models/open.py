@@ -180,6 +180,9 @@ SETUP_LOG_SD, OFF_LOG_SD = 1.0, 2.0
 MATTERS = 0.05
 """Setup is considered where the response time falls by more than this share."""
 
+MARGIN = 2.0
+"""A queue each, or setup, is chosen where its log evidence exceeds that of one queue by this."""
+
 
 class SleepingQueue(OpenModel):
     """M/G/c whose device sleeps after an idle time ``off after``, and takes ``setup`` to wake."""
@@ -217,3 +220,17 @@ def falls(points: Points) -> bool:
     least = int(np.argmin(points.response_time_s))
     fall = np.log(points.response_time_s[0] / points.response_time_s[least])
     return bool(fall > max(MATTERS, 3 * float(np.hypot(noise[0], noise[least]))))
+
+
+def usual_open(points: Points) -> OpenModel:
+    """M/G/c with a queue each, or with setup, where the evidence of two points or more favours it, else with one queue.
+
+    The first two have the same parameters. With one queue W stays at S until shortly before saturation, with a queue
+    each it rises from the first request on.
+    """
+    each, one = (model.weights(points).log_evidence for model in (MGcEach, MGc))
+    usual = MGcEach if each > one + MARGIN else MGc
+    if not falls(points):
+        return usual
+    sleeping = SleepingQueue()
+    return sleeping if sleeping.weights(points).log_evidence > max(each, one) + MARGIN else usual

@@ -35,10 +35,10 @@ Floats = NDArray[np.float64]
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a memory under load, over injected delay or over the bandwidth alone."""
-    of_delay = isinstance(sweep.load_type, InjectedDelay)
+    of_delay, caches = isinstance(sweep.load_type, InjectedDelay), recorded_caches(sweep.provenance.details)
     for series, group in each_series(sweep.mean_points()):
         load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
-        yield from _cache(sweep, series, latency)
+        yield from _cache(sweep, series, latency, caches)
         idle = ("longest delay", int(load.argmax())) if of_delay else ("lowest bandwidth", int(load.argmin()))
         if of_delay:
             yield from _rising(series, load, CACHE_LINE_BYTES * throughput)
@@ -64,35 +64,48 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
     )
 
 
-def refuse_sizes(sweep: Sweep) -> None:
-    """Raise DataError for a sweep over buffer sizes, naming the caches that it shows."""
-    if not isinstance(sweep.load_type, BufferSize):
-        return
-    sizes, caches = sweep.points["load"], recorded_caches(sweep.provenance.details)
+def listed_peak(sweep: Sweep) -> float | None:
+    """The peak that the tool listed for the one curve of a memory, in cache lines a second; None for other loads.
+
+    Raises DataError where no model fits: for a sweep over buffer sizes, or a curve measured in a buffer that fits a
+    cache.
+    """
+    if not isinstance(sweep.load_type, MemoryLoad | BufferSize):
+        return None
+    peak, caches = known_peak(sweep), recorded_caches(sweep.provenance.details)
+    if isinstance(sweep.load_type, BufferSize):
+        raise DataError(_of_sizes(sweep, caches))
+    _refuse_cache(sweep, caches)
+    return None if peak is None else peak / CACHE_LINE_BYTES
+
+
+def _of_sizes(sweep: Sweep, caches: Mapping[str, float]) -> str:
+    """The message that no model fits a sweep over buffer sizes, with the caches that it shows."""
+    sizes = sweep.points["load"]
     ends = [(name, size) for name, size in caches.items() if sizes.min() <= size]
     fit = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in ends) or "a cache"
-    raise DataError(
+    return (
         f"{sweep.name or 'the sweep'} varies the buffer size, from {format_bytes(sizes.min())} to "
         f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
         f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,2500 --out DIR"
     )
 
 
-def refuse_cache(sweep: Sweep) -> None:
+def _refuse_cache(sweep: Sweep, caches: Mapping[str, float]) -> None:
     """Raise DataError where the one curve of ``sweep`` was measured in a buffer that fits a cache."""
-    for f in _cache(sweep, sweep.series[0], sweep.points["latency_s"].to_numpy(float)):
+    for f in _cache(sweep, sweep.series[0], sweep.points["latency_s"].to_numpy(float), caches):
         if f.severity == "error":
             raise DataError(f"{f.series}: {f.hypothesis.rstrip('.')} ({f.message.rstrip('.')}); {f.remedy.rstrip('.')}")
 
 
-def _cache(sweep: Sweep, series: str, latency: Floats) -> Iterator[Finding]:
+def _cache(sweep: Sweep, series: str, latency: Floats, caches: Mapping[str, float]) -> Iterator[Finding]:
     """Findings on a cache that answered: by the recorded buffer and caches, or by the latency."""
     details = sweep.provenance.details
     given = details.get("buffer_bytes")
     value = given.get(series) if isinstance(given, Mapping) else given
     buffer = float(value) if isinstance(value, int | float) and value > 0 else None
     median, lowest = float(np.median(latency)), float(latency.min())
-    fits = [c for c, size in recorded_caches(details).items() if buffer is not None and buffer <= size]
+    fits = [c for c, size in caches.items() if buffer is not None and buffer <= size]
     words = f"a buffer of {format_bytes(buffer)}" if buffer else "the buffer"
     remedy = "measure with a buffer of at least four times the last-level cache (MLC: -b200m)."
     dram = f"{DRAM_LATENCY_S * 1e9:.0f} ns"

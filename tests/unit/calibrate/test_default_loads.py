@@ -10,7 +10,7 @@ from calibrate import compare, fit
 from calibrate.next import recommended, to_calibrate_on
 from calibrate.points import Points, points_of
 from measure import Sweep
-from measure.loads import ArrivalRate, Depth, InjectedDelay, Load
+from measure.loads import ArrivalRate, Bandwidth, Depth, InjectedDelay, Load
 
 DEPTH = Depth()
 
@@ -53,7 +53,7 @@ def test_of_few_depths_two_are_calibrated_on_and_of_many_three() -> None:
 def test_of_other_loads_the_ends_and_the_middle_are() -> None:
     assert to_calibrate_on(points([100, 200, 390, 500, 700], ArrivalRate())) == [100, 390, 700]
     assert to_calibrate_on(points([0, 100, 500, 2500], InjectedDelay(), [8e8, 6e8, 2.6e8, 1e8])) == [0, 500, 2500]
-    assert to_calibrate_on(points([1e9, 4e9, 6.6e9, 9e9, 1e10], "bandwidth")) == [1e9, 6.6e9, 1e10]
+    assert to_calibrate_on(points([1e9, 4e9, 6.6e9, 9e9, 1e10], Bandwidth())) == [1e9, 6.6e9, 1e10]
 
 
 def test_a_fit_uses_all_points_and_a_comparison_holds_out() -> None:

@@ -38,6 +38,11 @@ def seen(rates: np.ndarray, alone: LoneRequests | None, delay_s: float = 0.0, de
     )
 
 
+def knowing(points: Points, **facts: object) -> Points:
+    """The points with other facts."""
+    return replace(points, facts=replace(points.closed, **facts))
+
+
 def exponential(servers: int, delay_s: float = 0.0) -> Points:
     """One queue, exponential service."""
     rates = np.array([float(solve(MMcN(int(n), delay_s, S, servers)).throughput) for n in DEPTHS])
@@ -79,12 +84,12 @@ def test_a_machine_that_woke_late_widens_what_is_told_and_keeps_the_truth_inside
     waits = dict(zip(DEPTHS, (0.0, 6e-4, 6e-4, 6e-4, 6e-4), strict=True))
     rates = np.array([float(solve(MMcN(int(n), waits[n], S, 4)).throughput) for n in DEPTHS])
     disturbed = seen(rates, EXPONENTIAL)
-    late = replace(disturbed, woken_late_s=np.array([5e-5, 3e-4, 3e-4, 3e-4, 3e-4]))
+    late = knowing(disturbed, woken_late_s=np.array([5e-5, 3e-4, 3e-4, 3e-4, 3e-4]))
     assert not inside(servers_and_think(disturbed, 0.95)["c"], 4)
     told = servers_and_think(late, 0.95)
     assert inside(told["c"], 4)
     assert inside(told["S"], S)
-    quiet = replace(exponential(4), woken_late_s=np.full(len(DEPTHS), 1e-6))
+    quiet = knowing(exponential(4), woken_late_s=np.full(len(DEPTHS), 1e-6))
     assert servers_and_think(quiet, 0.95)["c"] == servers_and_think(exponential(4), 0.95)["c"]
 
 
@@ -105,7 +110,7 @@ def test_a_queue_each_is_told_from_one_queue() -> None:
 def test_an_unknown_law_leaves_fewer_servers_open_too() -> None:
     known = exponential(6, 1e-3)
     told = servers_and_think(known, 0.95)["c"]
-    untold = servers_and_think(replace(known, alone=None), 0.95)["c"]
+    untold = servers_and_think(knowing(known, alone=None), 0.95)["c"]
     assert told.low is not None
     assert told.high is not None
     assert untold.low is not None
@@ -135,7 +140,7 @@ def disturbed(kind: str, servers: int, seed: int) -> Points:
     waits = late * rng.uniform(1, 3, count)
     rates = [float(solve(MMcN(int(n), wait, S, servers)).throughput) for n, wait in zip(DEPTHS, waits, strict=True)]
     rates = np.array(rates) * np.exp(rng.normal(0, 0.01, count)) * (1 + moved * rng.uniform(-0.6, 0.6, count))
-    return replace(seen(rates, EXPONENTIAL), **({"woken_late_s": late} if kind == "late" else {"unsteady": moved}))
+    return knowing(seen(rates, EXPONENTIAL), **({"woken_late_s": late} if kind == "late" else {"unsteady": moved}))
 
 
 @pytest.mark.parametrize("kind", ["late", "unsteady"])
@@ -147,6 +152,6 @@ def test_a_busy_machine_gives_no_confident_wrong_number_of_servers(kind: str, se
         found = servers_and_think(points, 0.9)["c"]
         assert inside(found, servers), seed
         assert not found.identified or found.estimate == servers
-        blind.append(servers_and_think(replace(points, woken_late_s=None, unsteady=None), 0.9)["c"])
+        blind.append(servers_and_think(knowing(points, woken_late_s=None, unsteady=None), 0.9)["c"])
     if servers == 8:  # without what the audit saw it is wrong at times
         assert not all(inside(one, servers) for one in blind) or any(one.estimate not in (None, 8) for one in blind)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from measure.auditing.memory import check_buffer_sizes, check_memory, refuse_cache
+from measure.auditing.memory import check_buffer_sizes, check_memory, listed_peak
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import Bandwidth, BufferSize, InjectedDelay, Load
@@ -87,8 +87,8 @@ def test_a_buffer_as_large_as_a_cache_fits_it() -> None:
     host = {"buffer_bytes": 2.0**24, "host_facts": {"caches": facts}}
     assert "fits the level-3 cache" in one(memory([6e-8] * 2, details=host), "fits-a-cache").hypothesis
     with pytest.raises(DataError, match=r"m: a buffer of .* fits the L2 cache"):
-        refuse_cache(with_buffer(1))
-    refuse_cache(memory([4.4e-8] * 2))  # a warning is no refusal
+        listed_peak(with_buffer(1))
+    listed_peak(memory([4.4e-8] * 2))  # a warning is no refusal
 
 
 @pytest.mark.parametrize(

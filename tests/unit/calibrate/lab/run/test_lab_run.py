@@ -9,6 +9,8 @@ import sys
 import pytest
 from lab_replay import REPLAY
 
+from measure.loads import Depth
+
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.cli.calibration import knee
@@ -21,7 +23,7 @@ from measure.errors import DataError, MeasureError, StoreError
 
 @pytest.fixture
 def run(folder: LabFolder) -> LabRun:
-    return LabRun.begin(folder.new_run(), Order("replay", "a drive", "queue_depth", (1.0, 4.0, 32.0, 64.0)))
+    return LabRun.begin(folder.new_run(), Order("replay", "a drive", Depth(), (1.0, 4.0, 32.0, 64.0)))
 
 
 def test_events_are_numbered_and_survive_a_kill(tmp_path):
@@ -156,7 +158,7 @@ def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
 
 
 def test_the_disk_is_measured_by_the_quick_sweep_of_knee():
-    disk = Order("disk", "the disk", "queue_depth", tuple(map(float, DEPTHS)))
+    disk = Order("disk", "the disk", Depth(), tuple(map(float, DEPTHS)))
     assert DEPTHS == knee.DEPTHS
     assert RAMP_S == knee.RAMP_S
     assert first_loads(disk) == (1.0, 32.0)
