@@ -153,7 +153,13 @@ class FakeMlc:
 
 @pytest.fixture
 def fake_mlc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeMlc:
-    """``mlc`` on PATH is a program that prints in MLC's format; the test says where it misbehaves."""
+    """``mlc`` on PATH is a program that prints in MLC's format; the test says where it misbehaves.
+
+    Its buffers of 100 MiB are larger than the caches of the machine that it claims to run on.
+    """
+    from measure.machine.host import Cache
+
+    monkeypatch.setattr("measure.machine.host._caches", lambda: [Cache(3, "Unified", 16 * 2**20, 1)])
     folder = tmp_path_factory.mktemp("bin")
     program = folder / "mlc"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{Path(__file__).with_name("fake_mlc.py")}" "$@"\n')
