@@ -14,7 +14,7 @@ from calibrate.inference.weights import quantiles
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
-from measure.loads import Bandwidth, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
+from measure.loads import Bandwidth, Clients, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, with_interval
 from qsim.result import Result, shown_by
 from qsim.text_table import table, without_empty
@@ -83,9 +83,10 @@ class Prediction(Result):
             float(self.throughput_high_per_s[i]),
         )
 
-    def response_band(self, i: int) -> tuple[float, float, float]:
-        """The predicted response time at a load, with the ends of its band."""
-        return float(self.response_time_s[i]), float(self.response_time_low_s[i]), float(self.response_time_high_s[i])
+    def response_band(self, i: int) -> tuple[float, float, float | None]:
+        """The predicted response time at a load, with the ends of its band; None where it may grow without end."""
+        high = float(self.response_time_high_s[i])
+        return float(self.response_time_s[i]), float(self.response_time_low_s[i]), high if np.isfinite(high) else None
 
     def _columns(self) -> dict[str, Array]:
         return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
@@ -102,7 +103,8 @@ class Prediction(Result):
             for i, n in enumerate(self.load)
         ]
         band = f"({100 * self.level:g} % band)"
-        header = (load.symbol.upper(), f"{load.rate_name.upper()} {band}", "BANDWIDTH", f"RESPONSE {band}")
+        symbol = load.heading if isinstance(load, Clients) and load.think else load.symbol
+        header = (symbol.upper(), f"{load.rate_name.upper()} {band}", "BANDWIDTH", f"RESPONSE {band}")
         return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
 
 

@@ -81,7 +81,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
         gain = f"{gains[best]:.2g} times the"
     elif percent == "0 %":
         gain = "the same"
-    word = scenario.fit.sureness(high / low < ROUGH, low, high)
+    word = scenario.fit.sureness(high is not None and high / low < ROUGH, low, high)
     return f"With {', '.join(scenario.changes)}: {gain} {what} at {where} ({then}, {now} today), {word}."
 
 
