@@ -7,7 +7,7 @@ measuring that is compared, and buffers of four times a cache of hundreds of meg
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -63,11 +63,15 @@ def reference(require_tool: Callable[..., str], tmp_path: Path) -> Callable[...,
     return run
 
 
-def agree(ours: Callable[[], float], theirs: Callable[[], float], best: Callable[..., float]) -> None:
+def agree(
+    ours: Callable[[], float], theirs: Callable[[], float], best: Callable[..., float], taken: Sequence[float] = ()
+) -> None:
     """Measure both in turns until their bests agree within 10 %, or the rounds are over; then they must within more.
 
     Others on the machine only ever make a measurement worse, so both bests converge to the undisturbed value. How far a
     best still is from it, the control tells: C against itself, the best of its even rounds and that of its odd ones.
+    ``taken`` are the shares of the CPUs that other programs took in each round: loaders that never run side by side
+    load the memory less than threads that do, so two loops compare to within the least of them.
     """
     mine, control = list[float](), list[float]()
     for _ in range(ROUNDS):
@@ -76,7 +80,7 @@ def agree(ours: Callable[[], float], theirs: Callable[[], float], best: Callable
         if best(mine) == pytest.approx(best(control), rel=0.10):
             return
     unrest = abs(best(control[::2]) / best(control[1::2]) - 1) + abs(best(mine[::2]) / best(mine[1::2]) - 1)
-    assert best(mine) == pytest.approx(best(control), rel=0.10 + 2 * unrest)
+    assert best(mine) == pytest.approx(best(control), rel=0.10 + 2 * unrest + min(taken, default=0.0))
 
 
 def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., float]) -> None:
@@ -101,11 +105,14 @@ def test_peak_bandwidth_is_that_of_the_same_traffic_in_c(
     for loader in loaders:
         loader.traffic = kind
     cpus = every_cpu()
-    agree(
-        lambda: sum(64e9 * kind.bus_lines * c.bursts / c.cpu_ns for c in trial(None, loaders, 0, 0.05, 0.1).loaders),
-        lambda: reference(work, cpus),
-        best=max,
-    )
+    taken = list[float]()
+
+    def ours() -> float:
+        counts = trial(None, loaders, 0, 0.05, 0.1).loaders
+        taken.append(1 - sum(c.cpu_ns for c in counts) / sum(c.elapsed_ns for c in counts))
+        return sum(64e9 * kind.bus_lines * c.bursts / c.cpu_ns for c in counts)
+
+    agree(ours, lambda: reference(work, cpus), best=max, taken=taken)
 
 
 def test_caches_show_as_steps(tmp_path: Path) -> None:
