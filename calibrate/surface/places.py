@@ -125,7 +125,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     name = sweep.name or "the sweep"
     if not isinstance(sweep.load_type, ClosedLoad):
         raise DataError(f"a surface needs a sweep over queue depths, which {name} is not; measure one: {MEASURE}")
-    points = sweep.points.assign(pattern=_conditions(sweep))
+    points = sweep.points.assign(pattern=conditions(sweep))
     patterns = sorted(set(points["pattern"]))
     there = ", ".join(p or "one without a name" for p in patterns)
     if pattern is not None and pattern not in patterns:
@@ -166,7 +166,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     return SurfacePoints(places, throughput, latency, repeats, spread, chosen, source, notes)
 
 
-def _conditions(sweep: Sweep) -> list[str]:
+def conditions(sweep: Sweep) -> list[str]:
     """What each point was measured on beside the places: its pattern, and the file where there are several sizes."""
     sizes = sweep.provenance.details.get("file_bytes") or {}
     patterns = sweep.points["pattern"].fillna("")

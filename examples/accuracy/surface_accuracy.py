@@ -27,6 +27,7 @@ from calibrate.surface import (
     surface_points,
 )
 from calibrate.surface.baselines import SURFACE_BASELINES, plain_gaussian_process
+from calibrate.surface.places import conditions
 from measure import load, load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -67,9 +68,9 @@ def sweeps(data: Sequence[str]) -> Iterator[tuple[str, Sweep]]:
 
 
 def surfaces(data: Sequence[str]) -> Iterator[tuple[str, SurfacePoints]]:
-    """Those that are surfaces, each pattern one of its own."""
+    """Those that are surfaces, each pattern and each size of a file one of its own."""
     for name, sweep in sweeps(data):
-        for pattern in sorted(set(sweep.points["pattern"].fillna(""))):
+        for pattern in sorted(set(conditions(sweep))):
             try:
                 points = surface_points(sweep, pattern)
             except DataError as error:
