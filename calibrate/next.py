@@ -39,6 +39,7 @@ from calibrate.models.closed import DECLINE_FROM
 from calibrate.points import Points
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, Depth, InjectedDelay, Load, MemoryLoad, ThroughputLoad
 from measure.sweep import Sweep
+from measure.ties import first_highest, first_lowest
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_percent, format_rate
 
 Goal = Literal["curve", "knee"]
@@ -167,7 +168,7 @@ def next_load(
     found = _Design(fit, over)
     shares = found.of_curve if chosen == "curve" else found.of_knee
     at = np.searchsorted(over, candidates)
-    best = int(at[np.argmax(shares[at])])
+    best = int(at[first_highest(shares[at])])
     if goal is None and (third := third_depth(fit, candidates)) is not None:
         return found.described(int(np.searchsorted(over, third)), chosen)
     if goal is None and len(fit.used) == 3 and (fourth := fourth_point(fit, candidates.tolist())) is not None:
@@ -191,7 +192,7 @@ def third_depth(fit: Fit, candidates: Array) -> float | None:
     if not len(inner) or crossing > max(fit.used) / 2:
         return None
     apart = np.abs(np.log(inner / crossing))
-    return float(inner[apart.argmin()]) if apart.min() <= NEAR else None
+    return float(inner[first_lowest(apart)]) if apart.min() <= NEAR else None
 
 
 class _Design:
@@ -346,7 +347,7 @@ def fourth_point(fit: Fit, loads: Sequence[float]) -> float | None:
     fresh = unmeasured(candidates, np.array(fit.used), NEW_DELAY if isinstance(fit.load_type, InjectedDelay) else 0.0)
     shares = _shares_of_peak(fit, fresh)
     useful = (WITHIN[0] <= shares) & (shares <= WITHIN[1])
-    return float(fresh[useful][np.argmin(np.abs(shares[useful] - FOURTH))]) if useful.any() else None
+    return float(fresh[useful][first_lowest(np.abs(shares[useful] - FOURTH))]) if useful.any() else None
 
 
 def unmeasured(loads: Array, measured: Array, least: float = 0.0) -> Array:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
+ROUNDING = 1e-9
+"""Relative tolerance for rounding a number of servers up: a load of 3 less the last bit is a load of 3."""
+
 
 class QsimError(Exception):
     """Base of every error that is not about an invalid parameter."""
@@ -60,9 +63,10 @@ class UnstableQueueError(QsimError, ValueError):
     def __init__(self, name: str, arrival_rate: float, service_rate: float, servers: int) -> None:
         self._given = (name, arrival_rate, service_rate, servers)
         self.rho = arrival_rate / (servers * service_rate)
+        least = math.floor(arrival_rate / service_rate * (1 + ROUNDING)) + 1
         super().__init__(
             f"{name} is overloaded: rho = {self.rho:.6g}, and only rho < 1 has a steady state. "
-            f"Stable with at least {_shown(math.floor(arrival_rate / service_rate) + 1)} servers, or an arrival rate "
+            f"Stable with at least {_shown(least)} servers, or an arrival rate "
             f"below {servers * service_rate:.6g}, or a service rate above {arrival_rate / servers:.6g}."
         )
 

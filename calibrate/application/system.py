@@ -18,6 +18,7 @@ from calibrate.application.product_form import at_rates, simulated, with_two
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.loads import ClosedLoad
+from measure.ties import TIE, first_lowest
 from qsim import Network, Station
 from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by
@@ -66,12 +67,12 @@ class System(Result):
     @property
     def bottleneck(self) -> str:
         """The station that saturates first."""
-        return self.stations[int(self.peaks[0].argmin())]
+        return self.stations[int(first_lowest(self.peaks[0]))]
 
     @property
     def bottleneck_share(self) -> float:
         """The share of draws with the same bottleneck."""
-        return float(np.mean(self.peaks.argmin(axis=1) == self.peaks[0].argmin()))
+        return float(np.mean(first_lowest(self.peaks) == first_lowest(self.peaks[0])))
 
     @property
     def peak(self) -> Estimate:
@@ -135,7 +136,7 @@ class System(Result):
     def peak_with_two(self, station: str) -> tuple[float, str]:
         """The peak with two of a station, and the station that then saturates first."""
         peaks = np.where(np.array(self.stations) == station, 2.0, 1.0) * self.peaks[0]
-        return float(peaks.min()), self.stations[int(peaks.argmin())]
+        return float(peaks.min()), self.stations[first_lowest(peaks)]
 
     def _at(self, rows: Array, at: Sequence[float] | Array | None = None) -> Array:
         loads = self.clients if at is None else np.asarray(at, dtype=float)
@@ -310,7 +311,7 @@ def _followed_to(stations: product_form.Places, most: int) -> int:
         )
     alone = 1 / sum(1 / product_form.rates(s, 1)[0] for s in stations.values())
     knee = min(product_form.peak(s) for s in stations.values() if not s.is_delay) / alone
-    further = min(math.ceil(PAST_THE_KNEE * knee), FOLLOWED)
+    further = min(math.ceil(PAST_THE_KNEE * knee * (1 - TIE)), FOLLOWED)
     return most if further <= most or _overtaxed(stations, further) else further
 
 

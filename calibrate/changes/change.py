@@ -28,6 +28,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import InjectedDelay, Load, ThroughputLoad
 from measure.sweep import Sweep
+from measure.ties import first_highest
 from qsim.result import Result, shown_by
 
 Verdict = Literal["slower", "faster", "same", "undecided"]
@@ -232,7 +233,7 @@ def changed(
     first = noises[judged[0]]
     mean = float(np.average(logs[judged[0]], weights=first.weights()))
     overall = Ratio.of(-mean if isinstance(kind, ThroughputLoad) else mean, first.of_mean(tail))
-    peaks = [int(rates.argmax()) for rates in means["throughput"]]
+    peaks = [first_highest(rates) for rates in means["throughput"]]
     idle = len(loads) - 1 if isinstance(kind, InjectedDelay) else 0
     return Change(
         series,

@@ -21,6 +21,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.sweep import Sweep
+from measure.ties import first_highest, first_lowest
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
 from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by
@@ -281,7 +282,7 @@ def _known_peak(points: Points, peak_per_s: float | None) -> float | None:
     if isinstance(points.load_type, ArrivalRate):
         raise ValueError(f"a known peak is for queue depths and memories, and {points.series} varies the arrival rate")
     each, written = (CACHE_LINE_BYTES, format_bandwidth) if memory else (1, format_rate)
-    best = int(np.argmax(points.throughput_per_s))
+    best = first_highest(points.throughput_per_s)
     highest = each * float(points.throughput_per_s[best])
     if highest >= peak_per_s * (1 + TOLERANCE):
         load = points.load_type
@@ -372,7 +373,7 @@ def not_served(fit: Fit) -> tuple[Finding, ...]:
     behind = served < (1 - UNSERVED) * rates
     if not behind.any():
         return ()
-    worst = int((served / rates).argmin())
+    worst = first_lowest(served / rates)
     kept = ",".join(f"{n:.10g}" for n in rates[~behind])
     return (
         Finding(

@@ -25,10 +25,11 @@ import numpy as np
 from calibrate.inference.parameters import ROUGH, Array, Mask, reaching, widened
 from calibrate.inference.weights import SPREAD, middle, quantiles
 from calibrate.models.calibration import Calibration
-from calibrate.models.closed import TIE, ClosedModel
+from calibrate.models.closed import ClosedModel
 from calibrate.models.curves import CurveModel
 from calibrate.points import Z90
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, ThroughputLoad
+from measure.ties import TIE, first_highest
 from measure.units import CACHE_LINE_BYTES
 
 PAST = 2.0
@@ -125,7 +126,7 @@ def measured_crossing(loads: Array, throughput: Array, response: Array, noise: A
 
 def at_peak(loads: Array, throughput: Array, lone_s: float, noise: Array | float) -> Mask:
     """True (m,) at the highest throughput, and at those far beyond the knee that equal it within noise."""
-    top = int(throughput.argmax())
+    top = first_highest(throughput)
     errors = np.broadcast_to(noise, throughput.shape)
     near = np.log(throughput[top] / throughput) <= NEAR * np.hypot(errors, errors[top]) + TIE
     far = loads >= PAST * max(lone_s * float(throughput[top]), 1.0)

@@ -28,6 +28,7 @@ from calibrate.models.stations import ServersAndDelay, servers_and_think
 from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points
 from measure.errors import DataError
 from measure.loads import Bandwidth, ClosedLoad, CountedLoad
+from measure.ties import TIE
 from measure.units import format_duration, format_rate
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, Gamma, Network, Station
 from qsim.distributions import law_from_dict
@@ -119,11 +120,11 @@ def reach(fit: Calibration) -> int:
     """The largest number of requests that a station of ``fit`` covers."""
     if not isinstance(fit.load_type, ClosedLoad):
         delays = predict(fit, _delays(fit))
-        return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()))
+        return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()) * (1 - TIE))
     deepest = max(fit.used) if fit.used else knee_of(fit).load
     if deepest is None:
         raise DataError(f"{fit.series or 'the fit'} has no measured load and no knee, so no station; measure a depth")
-    return math.ceil(COVERED * deepest)
+    return math.ceil(COVERED * deepest * (1 - TIE))
 
 
 def _throughput(fit: Calibration, top: int, at: int | None) -> Array:

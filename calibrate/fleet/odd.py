@@ -22,6 +22,7 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from calibrate.inference.parameters import Array, Mask
+from measure.ties import TIE, first_highest
 
 Rows = npt.NDArray[np.intp]
 
@@ -60,9 +61,9 @@ def apart(values: Array, level: float) -> Mask:
     steps = int(MOST_ODD * left.shape[1])
     for _ in range(steps):
         away, spread = np.abs(left - left.mean(axis=1, keepdims=True)), left.std(axis=1, ddof=1)
-        furthest = away.argmax(axis=1)[:, None]
+        furthest = first_highest(away)[:, None]
         removed[each, places[each, furthest]] = True
-        beyond = away.max(axis=1) > spread * _critical(left.shape[1], level / steps)
+        beyond = away.max(axis=1) > np.maximum(spread * _critical(left.shape[1], level / steps), TIE)
         odd[beyond] = removed[beyond]
         kept = np.arange(left.shape[1]) != furthest
         left, places = (rows[kept].reshape(len(left), -1) for rows in (left, places))
@@ -83,14 +84,15 @@ def crowds(curves: Array) -> Array:
     """
     kinds = np.zeros(len(curves), dtype=int)
     centred = curves - np.median(curves, axis=0)
-    along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
-    order = np.argsort(along)
+    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
+    along = centred @ (axis if axis.sum() > 0 else -axis)  # from slow to fast
+    order = np.argsort(along, kind="stable")
     ends, least, between = along[order], int(MOST_ODD * len(curves)) + 1, len(curves) // 10
     cuts = [
         (low, high)
         for low in range(least, len(curves) - least + 1)
         for high in range(low, min(low + between, len(curves) - least) + 1)
-        if ends[high] - ends[low - 1] > (ends[low - 1] - ends[0]) + (ends[-1] - ends[high])
+        if ends[high] - ends[low - 1] > (ends[low - 1] - ends[0]) + (ends[-1] - ends[high]) + TIE
     ]
     if not cuts:
         return kinds

@@ -20,6 +20,7 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Ob
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import TOLERANCE, CurveModel, KneePoint
 from calibrate.points import Points
+from measure.ties import first_highest
 
 SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75
 """The knee's sharpness p: 2.6 is the middle of public NVMe tables, and two thirds of the devices lie within a factor of
@@ -58,9 +59,6 @@ SHOWN = 0.93
 
 TIMES_DEEPER = 3.0
 """...where it lies this many times deeper than the best one: drives that dip before their knee do not decline."""
-
-TIE = 1e-9
-"""Throughputs within this relative distance are the same peak, despite rounding."""
 
 DECLINE_LOG_SD = 1.5
 """Prior standard deviation of the logarithm of the decline's depth, around the deepest one measured."""
@@ -352,7 +350,7 @@ def shows_decline(loads: Array, throughput: Array) -> bool:
     >>> shows_decline(np.array([1.0, 2]), np.array([3.0, 2]))
     False
     """
-    best = int(np.argmax(throughput >= (1 - TIE) * throughput.max()))
+    best = first_highest(throughput)
     if len(loads) < 3:
         return False
     return bool(throughput[-1] <= SHOWN * throughput[best] and loads[-1] >= TIMES_DEEPER * loads[best])

@@ -28,6 +28,7 @@ from calibrate.models.structure import (
 )
 from calibrate.points import Points
 from measure.loads import ClosedLoad, CountedLoad
+from measure.ties import first_highest
 from measure.units import plain_number
 from qsim.errors import InvalidParameterError
 
@@ -204,7 +205,7 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
             busy = busy_servers(queues, found.servers[rows].astype(int), scv, found.crossing[rows], depths)
             curves.append(np.log(busy / found.service_s[rows, None]))
     apart = np.ptp(np.vstack(curves), axis=0)
-    best = int(np.argmax(apart))
+    best = first_highest(apart)
     if apart[best] > 2 * found.median_error:
         return f"{points.load_type.at(depths[best])}, measured several times, would tell them apart"
     rate = 0.7 * float(points.throughput_per_s.max())

@@ -31,6 +31,7 @@ from calibrate.models.stations import UNLIKELY, Copies, ServersAndDelay
 from calibrate.models.structure import LEAST_RATIO
 from measure.errors import DataError
 from measure.loads import ClosedLoad
+from measure.ties import TIE
 from measure.units import around, counted, format_duration, format_percent, format_rate
 from qsim.errors import InvalidParameterError
 
@@ -269,8 +270,8 @@ def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Cap
     each, ends = peak.estimate, (peak.high, peak.low)
 
     def enough(share: float) -> tuple[int, int | None, int | None]:
-        low, high = (None if end is None else math.ceil(rate_per_s / (share * end)) for end in ends)
-        return math.ceil(rate_per_s / (share * each)), low, high
+        low, high = (None if end is None else math.ceil(rate_per_s / (share * end) * (1 - TIE)) for end in ends)
+        return math.ceil(rate_per_s / (share * each) * (1 - TIE)), low, high
 
     sure = fit.sureness(peak.identified, peak.low, peak.high)
     return Capacity(rate_per_s, each, *enough(1.0), *enough(ROOM), sure, kind)

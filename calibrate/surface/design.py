@@ -22,6 +22,7 @@ from calibrate.points import Z90
 from calibrate.surface.fit import Surface, fit_surface
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints
+from measure.ties import first_highest, first_lowest
 
 FAR, FEWEST = 0.002, 4
 """A single run is measured again where less than this share of the others' predictive distribution lies beyond it, if
@@ -89,7 +90,7 @@ def asked(surface: Surface, places: Places, used: Mask, *, drifting: bool = Fals
     """
     fresh = ~used & shallow(places)
     worth = _worth(surface, places, places.at(used), drifting=drifting)[0]
-    return int(np.argmax(np.where(fresh, worth, -np.inf))) if fresh.any() else None
+    return first_highest(np.where(fresh, worth, -np.inf)) if fresh.any() else None
 
 
 def _worth(surface: Surface, places: Places, measured: Places, *, drifting: bool) -> tuple[Array, Array, Array]:
@@ -108,7 +109,7 @@ def _worth(surface: Surface, places: Places, measured: Places, *, drifting: bool
 def neighbour(places: Places, of: int, used: Mask) -> int | None:
     """The index of the place nearest to another that is not used; None where there is none."""
     apart = np.where(~used & shallow(places), distances(places, places.at(np.array([of])))[:, 0], np.inf)
-    return int(np.argmin(apart)) if np.isfinite(apart).any() else None
+    return first_lowest(apart) if np.isfinite(apart).any() else None
 
 
 def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = False) -> NextPlace | None:
@@ -121,7 +122,7 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     everywhere = Places(*np.vstack([places.as_rows(), candidates.as_rows()]).T)
     worth, taken, variance = _worth(surface, everywhere, places, drifting=drifting)
     used = np.arange(len(everywhere)) < len(places)
-    best = int((np.abs(surface.left_out()[1]) * (points.repeats == 1) * shallow(places)).argmax())
+    best = first_highest(np.abs(surface.left_out()[1]) * (points.repeats == 1) * shallow(places))
     everything = np.ones(len(points), dtype=bool)
     alone = points.repeats[best] == 1 and shallow(places)[best] and len(points) > FEWEST
     again = bool(alone and contradicted(points, best, everything, FAR) > 0)
@@ -130,7 +131,7 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     if not again and not len(candidates):
         return None
     if not again:
-        best = int(np.argmax(np.where(ends if corner else ~used, worth, -np.inf)))
+        best = first_highest(np.where(ends if corner else ~used, worth, -np.inf))
     left = (variance.sum(), max(variance.sum() - taken[best], 0.0))
     now, then = (float(np.expm1(Z90 * np.sqrt(v / len(variance)))) for v in left)
     block, share, outstanding, jobs = everywhere.as_rows()[best].tolist()

@@ -18,6 +18,7 @@ from calibrate.points import Z90
 from calibrate.surface.design import corners, distances, shallow
 from calibrate.surface.fit import Row, Surface, SurfacePrediction, Tabled, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
+from measure.ties import first_highest
 from measure.units import format_duration, format_percent, format_rate
 
 GROUP = 8
@@ -153,7 +154,7 @@ def _asked_together(surface: Surface, places: Places, known: Mask, count: int) -
     for _ in range(count):
         variance = np.maximum(covariance.diagonal(), 1e-12)
         worth = (covariance[:, judged] ** 2).sum(axis=1) / variance * distances(places, places.at(used)).min(axis=1)
-        best = int(np.argmax(np.where(used, -np.inf, worth)))
+        best = first_highest(np.where(used, -np.inf, worth))
         chosen.append(best)
         used[best] = True
         covariance -= np.outer(covariance[:, best], covariance[best]) / variance[best]

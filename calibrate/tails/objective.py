@@ -53,9 +53,10 @@ def objective_knee(fit: Fit, time_s: float) -> Knee:
     closed = isinstance(fit.load_type, ClosedLoad)
     logs, _ = fit.drawn(loads, "throughput" if closed else "response")
     responses = loads / np.exp(logs + falls(fit, loads, len(logs))) if closed else np.exp(logs)
-    ends = ends_of(load_at(loads, first_reaching(responses / time_s)), fit.level)
+    longest = time_s * (1 + ROUNDING)
+    ends = ends_of(load_at(loads, first_reaching(responses / longest)), fit.level)
     times = fit.predict(loads).response_time_s
-    load = float(load_at(loads, first_reaching(times[None] / time_s))[0])
+    load = float(load_at(loads, first_reaching(times[None] / longest))[0])
     return _knee(fit, load, ends, definition, loads, f"the response takes {format_duration(times[0])}")
 
 
@@ -127,7 +128,7 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee
     )
     wider = float(ndtri((1 + fit.level) / 2) / ndtri((1 + TAIL_LEVEL) / 2))
     times = np.array([centre, centre * (high / centre) ** wider, centre * (low / centre) ** wider])
-    load, *ends = np.floor(load_at(depths, first_reaching(times / time_s)) * (1 + ROUNDING)).tolist()
+    load, *ends = np.floor(load_at(depths, first_reaching(times / (time_s * (1 + ROUNDING)))) * (1 + ROUNDING)).tolist()
     low_end, high_end = (end if 0 < end < math.inf else None for end in ends)
     definition = f"{quantile} of the response time within {format_duration(time_s)}"
     taken = float(np.exp(np.interp(np.log(max(load, 1.0)), np.log(depths), np.log(centre))))

@@ -18,6 +18,7 @@ from measure.findings import Finding
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, Load
 from measure.repeats import each_series, rows_of_each
 from measure.sweep import COMPUTED, Sweep
+from measure.ties import first_highest
 from measure.units import format_bytes, format_duration, format_rate
 
 Floats = NDArray[np.float64]
@@ -238,7 +239,7 @@ def _drift(curve: ClosedCurve) -> Iterator[Finding]:
 
 
 def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
-    peak = int(np.argmax(curve.throughput))
+    peak = first_highest(curve.throughput)
     last = curve.throughput[-1]
     if peak == 0 or last >= 0.97 * curve.throughput[peak]:
         return
@@ -288,7 +289,7 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
 def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterator[Finding]:
     if response.max() >= BUSY * response.min():
         return
-    top = int(rates.argmax())
+    top = first_highest(rates)
     yield Finding(
         "no-saturated-point",
         "warning",

@@ -1,0 +1,57 @@
+"""No figure of a JSON document hangs on the last bit of what was measured, or on the processor that computes it.
+
+The documents and how they are compared are those of ``python examples/accuracy/rounding.py``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "examples" / "accuracy"))
+
+from rounding import CHAOTIC, allowed, elsewhere, finished, moved, other_core, overlapping, plain_processor, started
+from rounding_documents import Question, answer, documents, questions
+
+QUESTIONS = questions()
+EACH = pytest.mark.parametrize(("name", "question"), QUESTIONS.items(), ids=QUESTIONS.keys())
+
+
+def check_the_same(name: str, one: Any, other: Any) -> None:
+    """Fails where a figure of two documents moved by more than is allowed, and names it."""
+    if name in CHAOTIC:
+        assert overlapping(one, other)
+        return
+    assert {place: by for place, by in moved(one, other).items() if by > allowed(name, place)} == {}
+
+
+def check_all_the_same(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    assert before.keys() == after.keys()
+    for name in before:
+        check_the_same(name, before[name], after[name])
+
+
+@EACH
+def test_one_part_in_1e14_of_the_inputs_moves_no_figure(name: str, question: Question) -> None:
+    check_the_same(name, answer(question), answer(question, seed=1))
+
+
+@pytest.mark.slow
+@EACH
+@pytest.mark.parametrize("seed", [2, 3, 4, 5])
+def test_nor_do_other_changes_of_the_inputs_as_small(name: str, question: Question, seed: int) -> None:
+    check_the_same(name, answer(question), answer(question, seed))
+
+
+def test_no_figure_hangs_on_instructions_that_only_newer_processors_have() -> None:
+    with started(**plain_processor()) as process:  # both at a time
+        check_all_the_same(documents(), finished(process))
+
+
+@pytest.mark.slow
+def test_no_figure_hangs_on_the_processor_that_the_linear_algebra_is_made_for() -> None:
+    check_all_the_same(documents(), elsewhere(**other_core()))
