@@ -118,7 +118,7 @@ def _of_one_curve() -> dict[str, Question]:
         "eight points": table(DEPTHS, drive(), DEPTHS / drive(2)),
         "in another unit": table(DEPTHS, drive(unit=1.7), DEPTHS / drive(2, unit=1.7)),
         "in thousands": table(DEPTHS, drive(unit=1e-3), DEPTHS / drive(2, unit=1e-3)),
-        "rows twice": table(np.repeat(DEPTHS, 2), np.repeat(drive(), 2)),
+        "rows nearly twice": table(np.repeat(DEPTHS, 2), np.repeat(drive(), 2) * np.tile([1, 1 + 1e-6], 8)),
         "repeats": table(np.tile(DEPTHS, 3), np.concatenate([drive(seed) for seed in (1, 2, 3)])),
         "equal peaks": table(DEPTHS, flat),
         "a straight line": table(DEPTHS[:5], DEPTHS[:5] * 1000.0),
@@ -133,17 +133,17 @@ def _of_one_curve() -> dict[str, Question]:
     found["fit: arrivals"] = Question(["fit", "t.csv"], {"t.csv": opened})
     found["fit: a memory"] = Question(["fit", "t.csv"], {"t.csv": memory})
     found["fit: a limit of time"] = Question(["fit", "t.csv", "--slo", "1ms"], {"t.csv": curves["eight points"]})
-    for name in ("one point", "two points", "eight points", "rows twice", "equal peaks"):
+    for name in ("one point", "two points", "eight points", "rows nearly twice", "equal peaks"):
         found[f"knee: {name}"] = Question(["knee", "t.csv"], {"t.csv": curves[name]})
         found[f"audit: {name}"] = Question(["audit", "t.csv"], {"t.csv": curves[name]})
     found["audit: a decline"] = Question(["audit", "t.csv"], {"t.csv": curves["a decline"]})
-    for name in ("one point", "eight points", "rows twice"):
+    for name in ("one point", "eight points", "rows nearly twice"):
         words = ["predict", "t.csv", "--at", "1..256", *(("--slo", "1ms") if name == "one point" else ())]
         found[f"predict: {name}"] = Question(words, {"t.csv": curves[name]})
     sheet = ["predict", "--idle-latency", "~80us", "--peak-iops", "~600000", "--at", "1..256"]
     found["predict: a data sheet"] = Question(sheet)
     found["predict: twice the drives"] = Question([*sheet, "--what-if", "drives=1:2"])
-    for name in ("eight points", "in another unit", "rows twice", "equal peaks", "a decline"):
+    for name in ("eight points", "in another unit", "rows nearly twice", "equal peaks", "a decline"):
         found[f"compare: {name}"] = Question(["compare", "t.csv"], {"t.csv": curves[name]})
     found["compare: a memory"] = Question(["compare", "t.csv"], {"t.csv": memory})
     return found
