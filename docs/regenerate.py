@@ -42,6 +42,7 @@ def regions() -> dict[str, Callable[[], str]]:
     from doctools.still import still
     from doctools.weights_picture import picture
     from heavy_tails import table as heavy_tails_table
+    from rounding import table as rounding_table
     from surface_accuracy import table as surface_table
 
     return {
@@ -53,13 +54,14 @@ def regions() -> dict[str, Callable[[], str]]:
         "surfaces": surface_table,
         "approximations": approximations_table,
         "heavy tails": heavy_tails_table,
+        "rounding": rounding_table,
     }
 
 
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
-SLOW = ("drives", "accuracy in short", "approximations", "heavy tails")
+SLOW = ("drives", "accuracy in short", "approximations", "heavy tails", "rounding")
 """Regions that take a minute or more."""
 
 
