@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import Depth, Load
-from measure.origin import MEASURED, ORIGIN, PUBLISHED
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, WORDS, of_mean, word_of
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
 from qsim.result import Result
@@ -68,8 +68,6 @@ OPTIONAL = (
 )
 WOKEN_LATE = "wakeup_late_s"
 """The column of the mean wakeup delay of a sleeping program (:mod:`measure.machine.scheduling_delay`)."""
-COMPUTED = "computed by Little's law"
-"""The value of the column ``unchecked`` where throughput or latency was computed by N = X R."""
 _NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # largest value in SI units, and reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
@@ -183,12 +181,13 @@ class Sweep(Result):
         return self._means.copy()
 
     @cached_property
-    def means(self) -> Mapping[str, NDArray[np.float64]]:
+    def means(self) -> Mapping[str, NDArray[Any]]:
         """The columns of ``mean_points`` without intervals and bandwidths: arrays in its order."""
         _, starts, repeats, rows = self._repeats
         load, x, r = rows.T
         mean = np.add.reduceat(x, starts) / repeats
         return {
+            **self._mean_origins,
             "load": load[starts],
             "throughput_per_s": mean,
             "latency_s": np.add.reduceat(x * r, starts) / repeats / mean,
@@ -196,6 +195,37 @@ class Sweep(Result):
             "throughput_spread": _spreads(x, starts, repeats),
             "latency_spread": _spreads(r, starts, repeats),
         }
+
+    @cached_property
+    def all_measured(self) -> bool:
+        """Whether every load, throughput and latency was measured."""
+        return bool((self.points[[*ORIGIN.values()]].to_numpy(object) == MEASURED).all())
+
+    @cached_property
+    def _mean_origins(self) -> dict[str, NDArray[Any]]:
+        """Columns of the origins of the means (see :func:`measure.origin.of_mean`), and of means of what was published.
+
+        A repeat whose figure stands as published counts with the figure. Empty where all were measured.
+        """
+        if self.all_measured:
+            return {}
+        order, starts, repeats, rows = self._repeats
+        columns: dict[str, NDArray[Any]] = {}
+        for figure, values in zip(ORIGIN, rows.T, strict=True):
+            origins = self.points[ORIGIN[figure]].to_numpy(object)[order]
+            published = self.points[PUBLISHED[figure]].to_numpy(float)[order]
+            if repeats.max() > 1 and (origins != MEASURED).any():
+                groups = np.split(origins, starts[1:])
+                origins = np.array([of_mean(group.tolist()) for group in groups], dtype=object)
+                known = np.logical_or.reduceat(np.isfinite(published), starts)
+                weight = rows[:, 1] if figure == "latency_s" else np.ones(len(values))
+                stood = np.where(np.isfinite(published), published, values)
+                mean = np.add.reduceat(stood * weight, starts) / np.add.reduceat(weight, starts)
+                published = np.where(known, mean, np.nan)
+            else:
+                origins, published = origins[starts], published[starts]
+            columns |= {ORIGIN[figure]: origins, PUBLISHED[figure]: published}
+        return columns
 
     @cached_property
     def _repeats(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
@@ -283,6 +313,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
                 f"{where}: {what} {values[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r}) is not "
                 f"{'zero or more' if column == 'load' else 'a positive number'}; remove or measure the point again"
             )
+    table = _with_origins(table, where)
     _check_percentiles(table, figures[:, [_NUMBERS.index(c) for c in ("latency_sd_s", *PERCENTILES)]], where)
     _check_dates(table, where)
     size = np.abs(figures)
@@ -304,6 +335,18 @@ PERCENTILES: Mapping[str, str] = {
     "latency_p99_s": "p99",
     "latency_p999_s": "p99.9",
 }
+
+
+def _with_origins(table: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The table with the origin "measured" where none is given; DataError on a word that is none."""
+    for column in ORIGIN.values():
+        given = set(table[column].tolist())
+        if given == {MEASURED}:
+            continue
+        table = table.assign(**{column: table[column].where(table[column].notna(), MEASURED)})
+        if unknown := [o for o in dict.fromkeys(table[column].astype(str)) if word_of(o) not in WORDS]:
+            raise DataError(f"{where}: invalid {column} {unknown[0]!r:.60}: expected one of {', '.join(WORDS)}")
+    return table
 
 
 def _check_percentiles(table: pd.DataFrame, values: NDArray[np.float64], where: str) -> None:
