@@ -51,6 +51,7 @@ class ServerRun:
     series: str = ""
     notes: tuple[str, ...] = ()
     """Remarks on the run, in sentences without a full stop."""
+    clients_origin: str = MEASURED
 
 
 THINKING = 0.8
@@ -106,7 +107,7 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None 
                 "load": load,
                 "throughput_per_s": run.throughput_per_s,
                 "latency_s": run.response_s or load / run.throughput_per_s,
-                ORIGIN["load"]: computed("X R") if _is_computed(run) else MEASURED,
+                ORIGIN["load"]: computed("X R") if _is_computed(run) else run.clients_origin,
                 ORIGIN["latency_s"]: MEASURED if run.response_s else computed("N / X"),
                 "source": file,
                 "pattern": None,
@@ -404,7 +405,17 @@ def locust(text: str, name: str) -> list[ServerRun]:
             rate, mean = count / seconds, time_ms / count / 1e3
             load, notes = circulating(float(users), rate * mean)
             runs.append(
-                ServerRun("locust", rate, mean, clients=load, unit="users", requests=count, failed=failed, notes=notes)
+                ServerRun(
+                    "locust",
+                    rate,
+                    mean,
+                    clients=load,
+                    unit="users",
+                    requests=count,
+                    failed=failed,
+                    notes=notes,
+                    clients_origin=computed("X R") if notes else MEASURED,
+                )
             )
     if not runs:
         raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")

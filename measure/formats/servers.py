@@ -16,6 +16,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.formats import server_reports
 from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, circulating, servers_sweep
+from measure.origin import MEASURED, computed
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
 
@@ -88,6 +89,7 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
         requests=count,
         failed=share * (count or 0),
         notes=notes or (CLOSED_LOOP,),
+        clients_origin=computed("X R") if notes else MEASURED,
     )
 
 

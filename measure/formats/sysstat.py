@@ -21,6 +21,7 @@ from datetime import datetime
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.watched import DeviceInterval, watched_sweep
+from measure.origin import computed
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
 
@@ -47,7 +48,9 @@ def sysstat_sweep(text: str, name: str) -> Sweep:
     """The sweep of the steady stretches in a log. DataError as ``watched_sweep``, and for an invalid line."""
     reports = _timed(_reports(text, name))
     busy = {r.device for r in reports if r.columns.get("r/s") or r.columns.get("w/s")}
-    sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name)
+    printed = all({"aqu-sz", "avgqu-sz"} & r.columns.keys() for r in reports)
+    origins = {"latency_origin": computed("N / X")} if printed else {"load_origin": computed("X R")}
+    sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name, origins)
     if all(r.seconds is not None for r in reports):
         return sweep
     unsaid = Finding(

@@ -29,6 +29,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import Outstanding
+from measure.origin import computed
 from measure.sweep import Provenance, Sweep, describe_series
 
 LOOKS_PER_S = 50.0
@@ -195,9 +196,12 @@ SCATTER = 3.0
 SECTOR_BYTES = 512
 
 
-def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = "") -> Sweep:
+def watched_sweep(
+    intervals: Iterable[DeviceInterval], tool: str, name: str = "", origins: Mapping[str, str] | None = None
+) -> Sweep:
     """A sweep with one curve per device, throughput against the mean number outstanding, from steady stretches.
 
+    The number outstanding is X R, from the times of the requests, unless ``origins`` (:mod:`measure.origin`) say other.
     Raises DataError where no stretch is steady for ``LEAST_S`` seconds.
     """
     by_device: dict[str, list[DeviceInterval]] = {}
@@ -217,7 +221,7 @@ def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = ""
         for row in _rows(series, of_kind)
     ]
     return Sweep(
-        pd.DataFrame(rows),
+        pd.DataFrame(rows).assign(**(origins or {"load_origin": computed("X R")})),
         Outstanding(),
         Provenance(tool=tool, device=", ".join(steady), source=name),
         tuple(_used(device, by_device[device], parts) for device, parts in steady.items()),

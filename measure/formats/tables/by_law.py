@@ -21,7 +21,6 @@ from measure.formats.tables.cells import TextTable, number, scaled, with_points
 from measure.formats.tables.column_names import LOAD_ROLES, OPEN_UNIT, UNITS, ColumnRole, Roles, plain_name, recognise
 from measure.formats.tables.declared import columns_option
 from measure.origin import ORIGIN, computed, corrected, told
-from measure.sweep import COMPUTED
 from measure.units import counted
 
 _UNITS = ("s", "ms", "us", "ns")
@@ -206,7 +205,6 @@ def complete(records: list[dict[str, Any]], unused: Sequence[str], name: str) ->
                     "the row or measure the point again"
                 )
             record[missing] = record["load"] / record[given]
-            record["unchecked"] = COMPUTED
             record[ORIGIN[missing]] = computed(formula)
             if record["bandwidth_bytes_per_s"] is None and record["block_bytes"]:
                 record["bandwidth_bytes_per_s"] = record["throughput_per_s"] * record["block_bytes"]

@@ -41,7 +41,7 @@ from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.curves import split_jobs, split_series, split_settings, without_copies
 from measure.formats.tables.declared import columns_option
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, counted_in
-from measure.origin import ORIGIN, PUBLISHED, computed
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
@@ -129,7 +129,7 @@ def _count_pipelines(records: list[dict[str, Any]], noun: str, name: str) -> lis
     groups: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         groups.setdefault(record["series"], []).append(record)
-    if any("unchecked" in r or ORIGIN["load"] in r for r in records):
+    if any(ORIGIN["load"] in r or not all(can_judge(r.get(o, MEASURED)) for o in ORIGIN.values()) for r in records):
         return []
     number_of = {s: pipeline_of(outstanding(group, with_jobs=False)) for s, group in groups.items()}
     if None in number_of.values() or any(len({r["load"] for r in group}) < 2 for group in groups.values()):
