@@ -13,8 +13,10 @@ Outliers among repeats.  A repeat is one where it lies off the median of its poi
 
 Outliers along a curve.  Over depths the throughput of a closed sweep rises, stays, or falls for good, and N / X, the
 latency by Little's law, falls (idle states), stays, or rises for good. A point is an outlier where the throughput has
-fallen by more than 10 % (and by more than 4 standard errors) and comes back, or N / X has risen so and comes back.
-Where more than one point in five is, the curve is noisy or the drive changed, and no point is called an outlier.
+fallen by more than 10 % (and by more than 4 standard errors) and comes back, or N / X has risen so and comes back. The
+outlier is the point without which the curve keeps its course, or comes closest to it; of several such points, the one
+without which it bends least. Where it takes more than one point in five, the curve is noisy or the drive changed, and
+no point is called an outlier.
 
 Flagged points are not left out: every mean is of all repeats.
 """
@@ -31,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from measure.findings import Finding
 from measure.loads import ClosedLoad, Load
+from measure.origin import rows_to_judge
 from measure.units import format_rate
 
 LEVEL = 0.95
@@ -100,12 +103,35 @@ def outlying_repeats(values: ArrayLike, others_sd: float = math.nan) -> NDArray[
 
 
 def outlying_points(load: ArrayLike, throughput_per_s: ArrayLike, error: ArrayLike = 0.0) -> NDArray[np.bool_]:
-    """Which points (m,) of a closed curve, by rising load, are outliers; ``error`` are relative standard errors."""
+    """Which points (m,) of a closed curve, by rising load, are outliers; ``error`` are relative standard errors.
+
+    Depth 16 is too fast, and not depth 8 too slow:
+
+    >>> outlying_points([1, 2, 4, 8, 16, 32], [1e4, 2e4, 39e3, 66e3, 390e3, 80e3]).tolist()
+    [False, False, False, False, True, False]
+    """
     n, x = np.log(np.asarray(load, float)), np.log(np.asarray(throughput_per_s, float))
     noise = float(np.nan_to_num(np.max(np.asarray(error, float)), nan=0.0))
     tolerance = max(-math.log1p(-VALLEY), 4 * noise)
-    found = (_below_both_sides(x) > tolerance) | (_below_both_sides(x - n) > tolerance)
-    return found & bool(found.sum() <= len(x) // FEWEST_POINTS)
+    left, most = np.arange(len(x)), len(x) // FEWEST_POINTS
+    while _leaves_course(n[left], x[left]) > tolerance:
+        if len(x) - len(left) == most:
+            return np.zeros(len(x), bool)
+        without = [np.delete(left, i) for i in range(len(left))]
+        left = min(
+            without, key=lambda rest: (max(_leaves_course(n[rest], x[rest]), tolerance), _bends(n[rest], x[rest]))
+        )
+    return ~np.isin(np.arange(len(x)), left)
+
+
+def _leaves_course(n: Floats, x: Floats) -> float:
+    """How far log throughput ``x`` (m,) falls and comes back over log loads ``n``, or N / X rises and comes back."""
+    return float(max(_below_both_sides(x).max(), _below_both_sides(x - n).max()))
+
+
+def _bends(n: Floats, x: Floats) -> float:
+    """The sum of the squared bends of log throughput ``x`` (m,) over log loads ``n``: 0 for a straight line."""
+    return float((np.diff(np.diff(x) / np.diff(n)) ** 2).sum())
 
 
 def _below_both_sides(x: Floats) -> Floats:
@@ -118,11 +144,16 @@ def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str
     """For each row of a sweep's table "repeat" (an outlier among its repeats), "curve" (along its curve), or "".
 
     Curves are checked where the load is a depth (``closed``), from five points on. All repeats of a point that is
-    off its curve are flagged.
+    off its curve are flagged; none is whose throughput was computed.
     """
     flags = np.full(len(points), "", dtype=object)
+    judged = rows_to_judge(points, ["throughput_per_s"])
+    placed = rows_to_judge(points, ["load", "throughput_per_s"])
     load, x = (points[c].to_numpy(float) for c in ("load", "throughput_per_s"))
-    for rows in rows_of_each(points["series"]):
+    for every in rows_of_each(points["series"]):
+        rows = every[judged[every]]
+        if not len(rows):
+            continue
         loads, place = np.unique(load[rows], return_inverse=True)
         repeats = (
             [rows[place == i] for i in range(len(loads))]
@@ -133,7 +164,7 @@ def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str
         for i, own in enumerate(repeats):
             if len(own) > 1:
                 flags[own[outlying_repeats(x[own], _pooled(spread[:i] + spread[i + 1 :]))]] = "repeat"
-        if closed and len(loads) >= FEWEST_POINTS and loads[0] > 0:
+        if closed and len(loads) >= FEWEST_POINTS and loads[0] > 0 and placed[rows].all():
             medians = [float(np.median(x[own])) for own in repeats]
             errors = [sd / math.sqrt(len(own)) for (sd, _), own in zip(spread, repeats, strict=True)]
             flags[rows[outlying_points(loads, medians, errors)[place]]] = "curve"

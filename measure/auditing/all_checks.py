@@ -6,9 +6,11 @@ the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lin
 needs. All are checked for the conditions of the runs (repeats that disagree, cached answers, a busy machine),
 steadiness (:mod:`measure.formats.fio.steady_state`) and outliers (:mod:`measure.repeats`).
 
-``corrected`` undoes the errors that the audit can prove. Only what Little's law determines is changed: a unit, the
-block size, jobs that were not counted, and otherwise the latency, which becomes N / X where the printed one contradicts
-its own depth and throughput.
+Checks rest on measured values alone (:mod:`measure.auditing.origins` says where that leaves a law unchecked).
+
+``corrected`` undoes the errors that the audit can prove: a unit, the block size, jobs that were not counted. Where the
+printed latency contradicts its own depth and throughput otherwise, N / X stands beside it. What was published stays in
+the columns of :data:`measure.origin.PUBLISHED`.
 """
 
 from __future__ import annotations
@@ -22,24 +24,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from measure import origin
 from measure.auditing.curve_shape import (
     check_bandwidth,
     check_curve,
+    check_latency,
     check_open,
     check_saturation,
     check_submission,
     closed_curves,
+    without_outliers,
 )
 from measure.auditing.littles_law import BlockVerdict, Diagnosis, check_littles_law, diagnoses
 from measure.auditing.memory import check_buffer_sizes, check_memory
+from measure.auditing.origins import check_copies, check_origins, not_measured
 from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, MemoryLoad
+from measure.origin import ORIGIN, PUBLISHED, judged
 from measure.repeats import check_outliers, each_series
-from measure.sweep import COMPUTED, WOKEN_LATE, Sweep, describe_series, placed, recorded_caches, recorded_options
+from measure.sweep import WOKEN_LATE, Sweep, describe_series, placed, recorded_caches, recorded_options
 from measure.units import format_bytes, format_duration, format_rate
 
 
@@ -53,8 +61,8 @@ def not_checked(sweep: Sweep) -> list[str]:
     points, missing = sweep.points, []
     if not points.duplicated(["series", "load"]).any():
         missing.append("repeats (every load was measured once)")
-    if "unchecked" in points and (points["unchecked"] == COMPUTED).any():
-        missing.append("Little's law (a column was computed by it)")
+    if unmeasured := not_measured(sweep):
+        missing.append(f"Little's law ({unmeasured})")
     if not isinstance(sweep.load_type, MemoryLoad) and not set(STEADY).issubset(points.columns):
         missing.append("drift within runs (no log of them)")
     return missing
@@ -90,12 +98,15 @@ def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
         found = list(check_buffer_sizes(sweep))
     else:
         found = [*check_littles_law(sweep), *check_bandwidth(sweep)]
-        for curve in closed_curves(sweep, computed=True):
-            found += check_curve(curve)
+        for curve in closed_curves(sweep, ("load", "throughput_per_s")):
+            found += check_curve(without_outliers(curve))
+        for curve in closed_curves(sweep):
+            found += check_latency(without_outliers(curve))
     if isinstance(sweep.load_type, ClosedLoad | ArrivalRate):
         found += [*check_buffered(sweep), *check_working_set(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_submission(sweep)]
-    found += check_repeats(sweep)
+    broken = {f.series for f in found if f.check == "littles-law" and f.severity != "info"}
+    found += [*check_repeats(sweep), *check_origins(sweep, broken), *check_copies(sweep)]
     if set(STEADY).issubset(sweep.points):
         found += check_steady(sweep.points, sweep.load_type)
     found += check_outliers(sweep.points, sweep.load_type)
@@ -123,8 +134,10 @@ def corrected(sweep: Sweep) -> Sweep:
     - a unit off by 1000: the latency is divided by it;
     - a file's size taken for the block's: throughput and block are recomputed, and the curve gets a new name;
     - jobs not counted: the load is multiplied by them;
-    - one direction tabulated, half a latency, a missing share: R = N / X at the points that deviate by more than 5 %,
-      10 % at depth 1.
+    - one direction tabulated, half a latency, a missing share: nothing tells what the latency was, so that N / X is
+      computed at the points that deviate by more than 5 %, 10 % at depth 1.
+
+    Each changed figure has its origin, "corrected" or "computed", and the published one in the column beside it.
 
     Writes to the page cache cannot be corrected. Sweeps that are not closed are returned unchanged.
     """
@@ -153,34 +166,44 @@ def corrected(sweep: Sweep) -> Sweep:
 
 def _apply(points: pd.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     """Change the rows of one curve in place; the Finding that says so, or None."""
-    curve = diagnosis.curve
-    rows = points["series"] == curve.series
+    curve, factor = diagnosis.curve, diagnosis.factor
+    rows = (points["series"] == curve.series).to_numpy(bool)
     if diagnosis.cause == "unit":
-        points.loc[rows, "latency_s"] /= diagnosis.factor
-        return _note(curve.series, f"the latency was divided by {diagnosis.factor:g}", diagnosis)
+        why = origin.corrected(f"a unit off by {max(factor, 1 / factor):,.0f}, by N = X R")
+        _set(points, "latency_s", rows, points["latency_s"] / factor, why)
+        return _note(curve.series, f"the latency was divided by {factor:g}", diagnosis)
     if diagnosis.cause == "jobs-not-counted":
-        points.loc[rows, "load"] *= diagnosis.factor
-        return _note(curve.series, f"the load was multiplied by {diagnosis.factor:g} jobs", diagnosis)
+        why = origin.corrected(f"{factor:g} jobs, by N = X R")
+        _set(points, "load", rows, points["load"] * factor, why)
+        return _note(curve.series, f"the load was multiplied by {factor:g} jobs", diagnosis)
     # Where the file was too small for its depth, N itself is wrong, and N / X would be no latency of anything.
     if diagnosis.cause not in _BY_LITTLE or diagnosis.severity == "info" or curve.file_bytes is not None:
         return None
     implied = points["load"] / points["throughput_per_s"]
     off = (points["latency_s"] / implied - 1).abs()
     # The submission gap at depth 1 is real and not a misprint.
-    changed = rows & (off > np.where(points["load"] > 1, _WORTH, _WORTH_AT_ONE))
-    points.loc[changed, "latency_s"] = implied[changed]
+    changed = rows & (off > np.where(points["load"] > 1, _WORTH, _WORTH_AT_ONE)).to_numpy(bool)
+    _set(points, "latency_s", changed, implied, origin.computed("N / X"))
     at = curve.load_type.at(*sorted(points.loc[changed, "load"].unique()))
-    words = f"the latency was replaced by N / X at {at}"
+    words = f"N / X stands beside the latency at {at}, which contradicts it"
     if diagnosis.cause == "one-direction":
-        words += ", which is the time of a read and a write together, as the throughput counts one of the two"
-    return _note(curve.series, words, diagnosis)
+        words += "; it is the time of a read and a write together, as the throughput counts one of the two"
+    return replace(_note(curve.series, words, diagnosis), check="computed")
+
+
+def _set(points: pd.DataFrame, figure: str, rows: NDArray[np.bool_], values: pd.Series[float], why: str) -> None:
+    """Put ``values`` in place of a figure in some rows, with their origin; what was published goes beside them."""
+    points.loc[rows, PUBLISHED[figure]] = points.loc[rows, PUBLISHED[figure]].fillna(points.loc[rows, figure])
+    points.loc[rows, figure] = values[rows]
+    points.loc[rows, ORIGIN[figure]] = why
 
 
 def _use_block(points: pd.DataFrame, verdict: BlockVerdict) -> Finding:
-    points["claimed_bytes"] = points["block_bytes"]
-    points["throughput_per_s"] *= points["block_bytes"] / verdict.block_bytes
+    points["claimed_bytes"], block = points["block_bytes"], format_bytes(verdict.block_bytes)
+    rates = points["throughput_per_s"] * (points["block_bytes"] / verdict.block_bytes)
+    why = origin.corrected(f"a block of {block}, by N = X R")
+    _set(points, "throughput_per_s", np.ones(len(points), bool), rates, why)
     points["block_bytes"] = verdict.block_bytes
-    block = format_bytes(verdict.block_bytes)
     return Finding(
         "corrected",
         "info",
@@ -211,7 +234,8 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
     """Points whose repeats disagree: the worst of each curve."""
     if (sweep.means["repeats"] < 2).all():
         return
-    for series, group in each_series(sweep.mean_points()):
+    points = sweep.mean_points()
+    for series, group in each_series(judged(points, ["throughput_per_s"])):
         spread = group["throughput_spread"].to_numpy(float)
         if not np.isfinite(spread).any():
             continue
@@ -284,6 +308,7 @@ def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
         return
     late = sweep.points[WOKEN_LATE]
     busy = sweep.points[(late > _LATE_SHARE * sweep.points["latency_s"]) & (late > _LEAST_LATE_S)]
+    busy = judged(busy, ["latency_s"])
     for series, group in each_series(busy):
         worst = group.iloc[int((group[WOKEN_LATE] / group["latency_s"]).argmax())]
         yield Finding(

@@ -7,17 +7,20 @@ submission, wider tails.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from measure import repeats
 from measure.findings import Finding
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, Load
+from measure.origin import ORIGIN, by_littles_law, judged, rows_to_judge, word_of
 from measure.repeats import each_series, rows_of_each
-from measure.sweep import COMPUTED, Sweep
+from measure.sweep import Sweep
 from measure.ties import first_highest
 from measure.units import format_bytes, format_duration, format_rate
 
@@ -36,11 +39,17 @@ class ClosedCurve:
     read_fraction: float | None
     load_type: Load
     file_bytes: float | None = None  # set where the claimed block turned out to be the size of the file
+    by_law: NDArray[np.bool_] | None = None  # points that N = X R corrected, so that they cannot show that it holds
 
     @property
     def ratio(self) -> Floats:
         """X R / N; 1 where Little's law holds."""
         return self.throughput * self.latency / self.load
+
+    @property
+    def independent(self) -> NDArray[np.bool_]:
+        """The points whose figures owe nothing to N = X R, so that they can show that it holds."""
+        return np.ones(len(self.load), bool) if self.by_law is None else ~self.by_law
 
     @property
     def in_flight(self) -> Floats:
@@ -62,12 +71,18 @@ class ClosedCurve:
         return int(np.argmax(np.abs(np.log(self.ratio))))
 
 
-def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
+def closed_curves(sweep: Sweep, figures: Sequence[str] = tuple(ORIGIN)) -> tuple[ClosedCurve, ...]:
     """The curves of a closed sweep, repeats averaged, without points of unknown depth or limited rate.
 
-    The importer's column ``unchecked``, or its findings, mark points of limited rate or unknown depth. Points whose
-    latency or throughput was computed by Little's law are included with ``computed``.
+    The importer's column ``unchecked``, or its findings, mark points of limited rate or unknown depth. Points of which
+    one of the ``figures`` was not measured are left out too: no check may rest on them.
     """
+    return _closed_curves(sweep, tuple(ORIGIN) if sweep.all_measured else tuple(figures))
+
+
+@lru_cache(maxsize=8)
+def _closed_curves(sweep: Sweep, figures: tuple[str, ...]) -> tuple[ClosedCurve, ...]:
+    """``closed_curves``, which several checks ask for."""
     unknown = {(f.series, f.load) for f in sweep.findings if f.check in ("depth-not-recorded", "rate-limited")}
     files = sweep.provenance.details.get("file_bytes")
     files = files if isinstance(files, Mapping) else {}
@@ -75,18 +90,29 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
     names = points["series"].to_numpy()
     columns = ("load", "throughput_per_s", "latency_s", "block_bytes", "read_fraction")
     load, throughput, latency, block, read = (points[c].to_numpy(float) for c in columns)
-    known = np.ones(len(load), bool)
+    known = rows_to_judge(points, figures)
+    by_law = ~rows_to_judge(points, figures, lambda origin: not by_littles_law(origin))
     if "unchecked" in points:
-        known &= (points["unchecked"].isna() | (computed & points["unchecked"].eq(COMPUTED))).to_numpy(bool)
+        known &= points["unchecked"].isna().to_numpy(bool)
     if unknown:
         known &= [not {(name, n), (name, None)} & unknown for name, n in zip(names, load, strict=True)]
     curves = []
     for every in rows_of_each(points["series"]):
         if len(rows := every[known[every]]):
-            name, figures = str(names[rows[0]]), (load[rows], throughput[rows], latency[rows])
+            name, values = str(names[rows[0]]), (load[rows], throughput[rows], latency[rows])
             held = (_single(block[rows]), _single(read[rows].round(2)))
-            curves.append(ClosedCurve(name, *figures, *held, sweep.load_type, files.get(name)))
-    return curves
+            curves.append(ClosedCurve(name, *values, *held, sweep.load_type, files.get(name), by_law[rows]))
+    return tuple(curves)
+
+
+def without_outliers(curve: ClosedCurve) -> ClosedCurve:
+    """The curve without the points that are off its course, which have a finding of their own."""
+    if len(curve.load) < repeats.FEWEST_POINTS or curve.load[0] <= 0:
+        return curve
+    kept = ~repeats.outlying_points(curve.load, curve.throughput)
+    by_law = None if curve.by_law is None else curve.by_law[kept]
+    figures = (curve.load[kept], curve.throughput[kept], curve.latency[kept])
+    return replace(curve, load=figures[0], throughput=figures[1], latency=figures[2], by_law=by_law)
 
 
 def with_block(curve: ClosedCurve, block_bytes: float) -> ClosedCurve:
@@ -131,9 +157,15 @@ _RAMP = 0.015
 """The least excess of the bandwidth at the deepest point, relative: beyond what rounded columns show."""
 
 
+def _is_read(origin: str) -> bool:
+    """Whether the tool or the table gave the figure, so that it can be held against the bandwidth."""
+    return word_of(origin) not in ("computed", "assumed")
+
+
 def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
     """Findings on bandwidth against throughput x block, where all three are given."""
     points = sweep.points
+    points = judged(points, ["throughput_per_s"], _is_read)
     points = points[(points["bandwidth_bytes_per_s"] + points["block_bytes"]).notna()]
     if points.empty:
         return
@@ -163,7 +195,7 @@ def _after_a_ramp(sweep: Sweep) -> Iterator[Finding]:
 
     fio counts the bytes of requests in flight at the end of a ramp, and not the requests (N - 1 of them a run).
     """
-    for series, group in each_series(sweep.mean_points()):
+    for series, group in each_series(judged(sweep.mean_points(), ["throughput_per_s"], _is_read)):
         load, moved, rate, block = (
             group[c].to_numpy(float) for c in ("load", "bandwidth_bytes_per_s", "throughput_per_s", "block_bytes")
         )
@@ -188,7 +220,8 @@ def _after_a_ramp(sweep: Sweep) -> Iterator[Finding]:
 
 def check_open(sweep: Sweep) -> Iterator[Finding]:
     """Findings on open arrivals: the measured rate against the requested one. N = X R cannot be checked."""
-    for series, group in each_series(sweep.mean_points()):
+    points = sweep.mean_points()
+    for series, group in each_series(judged(points, ["load", "throughput_per_s"])):
         asked = group["asked_rate_per_s" if "asked_rate_per_s" in group else "load"].to_numpy(float)
         reached = group["throughput_per_s"].to_numpy(float)
         share = reached / np.where(asked > 0, asked, np.nan)
@@ -219,23 +252,52 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
 
 
 def _drift(curve: ClosedCurve) -> Iterator[Finding]:
-    """A finding where throughput falls from the first depth to the second and stays down: the drive changed."""
-    first, second = curve.throughput[:2]
-    if second >= 0.85 * first or curve.throughput[1:].max() >= 0.95 * first:
+    """A finding where throughput falls from one depth to the next and stays down: the drive changed."""
+    x = curve.throughput
+    falls = (i for i in range(len(x) - 1) if x[i + 1] < (0.5 if i else 0.85) * x[i] and x[i + 1 :].max() < 0.95 * x[i])
+    if (i := next(falls, None)) is None:
         return
-    drive = "the drive left its write cache, or throttled, during the sweep: drift, not queueing."
+    first, second = x[i : i + 2]
+    drive = (
+        "the drive left its write cache, or throttled, during the sweep: drift, not queueing; or a cache answered the "
+        "shallower depths."
+    )
     server = "requests hold each other up (a lock, a core), or the server had other work during the sweep."
     yield Finding(
         "drift",
         "warning",
-        f"the throughput falls from {format_rate(first)} at {curve.at(0)} to "
-        f"{format_rate(second)} at {curve.at(1)} ({100 * (second / first - 1):.0f} %) and "
+        f"the throughput falls from {format_rate(first)} at {curve.at(i)} to "
+        f"{format_rate(second)} at {curve.at(i + 1)} ({100 * (second / first - 1):.0f} %) and "
         "does not come back.",
         server if isinstance(curve.load_type, CountedLoad) else drive,
         "run this load until its throughput is steady, then measure the points again in another order.",
         curve.series,
-        float(curve.load[1]),
+        float(curve.load[i + 1]),
     )
+
+
+def check_latency(curve: ClosedCurve) -> Iterator[Finding]:
+    """A finding where the latency falls as the load grows; queueing makes it longer."""
+    steps = curve.latency[1:] / curve.latency[:-1]
+    if not len(steps) or (least := steps.min()) > FALLING:
+        return
+    i = int(steps.argmin())
+    yield Finding(
+        "latency-falls",
+        "warning" if i else "info",
+        f"the latency falls from {format_duration(curve.latency[i])} at {curve.at(i)} to "
+        f"{format_duration(curve.latency[i + 1])} at {curve.at(i + 1)} ({100 * (least - 1):.0f} %).",
+        "more requests were answered by a cache, or the run at the shallower load was disturbed."
+        if i
+        else "idle states of the host or of the device slow a lone request; or a cache answered the others.",
+        "measure both loads again, in the other order.",
+        curve.series,
+        float(curve.load[i + 1]),
+    )
+
+
+FALLING = 0.8
+"""The latency over that at the next shallower load below which it is said to fall."""
 
 
 def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
@@ -266,7 +328,11 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
     """Findings on curves whose heaviest load does not saturate the device, so that no point shows its peak."""
     if not isinstance(sweep.load_type, ClosedLoad | ArrivalRate):
         return
-    for series, group in each_series(sweep.mean_points()):
+    points, figures = (
+        sweep.mean_points(),
+        ["throughput_per_s", "latency_s" if isinstance(sweep.load_type, ArrivalRate) else "load"],
+    )
+    for series, group in each_series(judged(points, figures)):
         if len(group) < FEWEST_POINTS:
             continue
         load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))

@@ -17,7 +17,8 @@ import numpy as np
 from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Finding, Severity
 from measure.loads import CountedLoad
-from measure.sweep import COMPUTED, Sweep
+from measure.origin import rows_to_judge
+from measure.sweep import Sweep
 from measure.units import counted, format_bytes, format_duration, plain_number
 
 TOLERANCE = 0.02
@@ -107,7 +108,7 @@ def block_verdict(sweep: Sweep, curves: Sequence[ClosedCurve]) -> BlockVerdict |
 
 def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
     """The verdict on the block size, and one diagnosis per closed curve (with the true block, where it was wrong)."""
-    curves = closed_curves(sweep)
+    curves: Sequence[ClosedCurve] = closed_curves(sweep)
     verdict = block_verdict(sweep, curves)
     if verdict is not None:
         curves = [with_block(c, verdict.block_bytes) for c in curves]
@@ -131,14 +132,14 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
 
 
 def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on the law: how well it holds, or why it does not."""
+    """Findings on the law: how well it holds, or why not. Points that it corrected do not show that it holds."""
     verdict, found = diagnoses(sweep)
-    if not found:
-        computed = "unchecked" in sweep.points and bool(sweep.points["unchecked"].eq(COMPUTED).any())
-        yield Finding("littles-law", "info", *(_COMPUTED if computed else _UNKNOWN_DEPTH))
+    if not found and rows_to_judge(sweep.points).any():
+        yield Finding("littles-law", "info", *_UNKNOWN_DEPTH)
     if verdict is not None:
         yield verdict.finding()
-    if holding := [np.abs(d.curve.ratio - 1) for d in found if d.cause == "holds"]:
+    holding = [np.abs(d.curve.ratio - 1)[d.curve.independent] for d in found if d.cause == "holds"]
+    if holding := [points for points in holding if len(points)]:
         deviation = np.concatenate(holding)
         yield Finding(
             "littles-law",
@@ -149,11 +150,6 @@ def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
     yield from (d.finding() for d in found if d.cause != "holds")
 
 
-_COMPUTED = (
-    "N = X R cannot be checked at any point: latency or throughput was computed by it.",
-    "only one of the two was recorded.",
-    "measure both.",
-)
 _UNKNOWN_DEPTH = (
     "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
     "the load was not recorded, or it was given in requests a second and not in requests.",

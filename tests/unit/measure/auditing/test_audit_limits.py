@@ -15,7 +15,7 @@ from measure.auditing.littles_law import block_verdict, check_littles_law
 from measure.datasets import check_labels
 from measure.findings import Finding
 from measure.loads import ArrivalRate, Depth, Load
-from measure.sweep import COMPUTED, Provenance, Sweep
+from measure.sweep import Provenance, Sweep
 
 DEPTH = Depth()
 
@@ -176,13 +176,18 @@ def test_the_laws_own_findings_say_how_well_it_holds_with_which_block() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unchecked", "why"), [(COMPUTED, "throughput was computed by it"), ("limited", "depth is unknown")]
+    ("columns", "why"),
+    [
+        ({"throughput_origin": "computed: N / R"}, "depths 1, 2: the throughput was computed (N / R)"),
+        ({"latency_origin": "computed: N / X"}, "depths 1, 2: the latency was computed (N / X)"),
+        ({"unchecked": "limited"}, "depth is unknown"),
+    ],
 )
-def test_why_the_law_cannot_be_checked(unchecked: str, why: str) -> None:
-    sweep = swept(unchecked=unchecked, load=[1.0, 2.0], throughput_per_s=[1e4, 5e3])
-    (finding,) = check_littles_law(sweep)
+def test_why_the_law_cannot_be_checked(columns: dict[str, str], why: str) -> None:
+    sweep = swept(**columns, load=[1.0, 2.0], throughput_per_s=[1e4, 5e3])
+    (finding,) = (f for f in audit(sweep) if f.check == "littles-law")
     assert why in finding.message
-    assert ("drift" in {f.check for f in audit(sweep)}) == (unchecked == COMPUTED)
+    assert ("drift" in {f.check for f in audit(sweep)}) == ("latency_origin" in columns)
 
 
 @pytest.mark.parametrize(("off", "changed"), [(1.04, False), (1.06, True), (0.96, False), (0.94, True)])
