@@ -24,11 +24,13 @@ from calibrate.inference.parameters import Array, Mask
 from measure.auditing.memory import listed_peak
 from measure.errors import DataError
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
 from measure.sweep import WOKEN_LATE, Sweep, histograms
 from measure.units import format_duration
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from measure.formats.fio.latency_bins import Histogram
 
@@ -126,7 +128,8 @@ class Points:
 
     ``repeats`` (m,) and the relative standard deviations of one repeat (NaN without repeats); ``requests`` (m,): number
     completed at each load; ``between_runs``: the relative standard deviation of a figure between runs. ``facts`` are
-    those of the kind of load.
+    those of the kind of load; ``origin`` (m, 3) and ``published`` (m, 3) those of load, throughput and response time
+    (:mod:`measure.origin`), None where all of them were measured.
 
     >>> from calibrate import points_of
     >>> from measure import load_dataset
@@ -148,6 +151,8 @@ class Points:
     requests: Array | None = None
     between_runs: float = 0.0
     facts: Facts = field(default_factory=Facts)
+    origin: NDArray[np.object_] | None = None
+    published: Array | None = None
 
     @property
     def closed(self) -> ClosedFacts:
@@ -166,6 +171,12 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.load)
+
+    def measured(self, figure: str) -> Mask:
+        """True (m,) where this column of the sweep (``latency_s``) was measured, so that an error may rest on it."""
+        if self.origin is None:
+            return np.ones(len(self), dtype=bool)
+        return np.array([can_judge(origin) for origin in self.origin[:, list(ORIGIN).index(figure)]], dtype=bool)
 
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
@@ -204,27 +215,42 @@ class Points:
         It corrects single points, or all where one unit is wrong by a power of 1000. Where half of the curve breaks
         the law otherwise, its loads may be wrong, and the latencies stay.
         """
-        seen = load.by_law(curve.throughput_per_s, curve.response_time_s)
+        known = np.all([curve.measured(figure) for figure in ORIGIN], axis=0)
+        lacking = ~self.measured("latency_s")
+        chosen = self
+        if lacking.any():
+            at = self.load_type.at(*self.load[lacking].tolist())
+            note = f"{at}: calibrated on N / X, as the latency was computed by it"
+            chosen = replace(self, notes=(*self.notes, note))
+        seen = load.by_law(curve.throughput_per_s[known], curve.response_time_s[known])
         by_law = load.response_by_law(self.load, self.throughput_per_s)
-        if seen is None or by_law is None:
-            return self
-        off = np.log(seen / curve.load)
+        if seen is None or by_law is None or not known.any():
+            return chosen
+        off = np.log(seen / curve.load[known])
         thousands = round(float(np.median(off)) / np.log(1000))
         if thousands and (np.abs(off - thousands * np.log(1000)) < BROKEN).all():
             times = f"{1000 ** abs(thousands):g} times too {'long' if thousands > 0 else 'short'}"
             note = f"the latencies are {times} for {load.law}, as in another unit; calibrated on N / X"
-            return replace(self, response_time_s=by_law, notes=(*self.notes, note))
+            return chosen._with_law(~lacking, by_law, note)
         if np.median(np.abs(off)) > HOLDS:
-            return self
+            return chosen
         broken = np.abs(np.log(self.response_time_s / by_law)) > BROKEN
         notes = [
             f"{self.load_type.at(n)}: the latency of {format_duration(r)} breaks Little's law; calibrated on N / X = "
             f"{format_duration(law)}"
             for n, r, law in zip(self.load[broken], self.response_time_s[broken], by_law[broken], strict=True)
         ]
-        return replace(
-            self, response_time_s=np.where(broken, by_law, self.response_time_s), notes=(*self.notes, *notes)
-        )
+        return chosen._with_law(broken, by_law, *notes)
+
+    def _with_law(self, broken: Mask, by_law: Array, *notes: str) -> Points:
+        """The points with ``by_law`` (m,), N / X, where the latency is ``broken`` (m,), and notes that say so."""
+        if not broken.any():
+            return self
+        origin = np.full((len(self), len(ORIGIN)), MEASURED, object) if self.origin is None else self.origin.copy()
+        published = np.full(origin.shape, np.nan) if self.published is None else self.published.copy()
+        origin[broken, -1], published[broken, -1] = computed("N / X"), self.response_time_s[broken]
+        response = np.where(broken, by_law, self.response_time_s)
+        return replace(self, response_time_s=response, origin=origin, published=published, notes=(*self.notes, *notes))
 
     def noise(self) -> tuple[Array, Array]:
         """Relative standard errors (m,) of the mean throughputs and of the mean response times; 0 where unknown.
@@ -301,8 +327,17 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         source=sweep.name or sweep.provenance.source,
         requests=_requests(one),
         facts=facts,
+        **_origins(means),
     )
     return replace(made, between_runs=between_runs(sweep.provenance.details, made))
+
+
+def _origins(means: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of points that were not all measured: the origins, and what was published."""
+    if not set(ORIGIN.values()) <= means.keys():
+        return {}
+    origin, published = (np.column_stack([means[c] for c in columns.values()]) for columns in (ORIGIN, PUBLISHED))
+    return {"origin": origin, "published": published}
 
 
 def _requests(one: Sweep) -> Array | None:

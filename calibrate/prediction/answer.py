@@ -5,6 +5,7 @@ One curve has a table of its points, several have a row each. The worst point is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from calibrate.fitting.answer import (
 )
 from calibrate.inference.parameters import quantity
 from measure.loads import ClosedLoad
+from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
 from qsim.text_table import labelled, table, without_empty
 
@@ -57,6 +59,8 @@ def missed_text(percent: float) -> str:
     ratio = 1 + percent / 100
     if ratio > FACTOR:
         return f"{significant(ratio, 2)} times too high"
+    if math.isnan(ratio):
+        return "not scored"
     if 0 < ratio < 1 / FACTOR:
         return f"{significant(1 / ratio, 2)} times too low"
     return f"{'+' if percent >= 0.05 else ''}{format_percent(round(percent, 1) + 0.0)}"
@@ -122,15 +126,25 @@ def _missed(done: Sequence[Comparison]) -> str:
         if all(len(c.points) == 1 for c in done):
             return "unknown: one point checks nothing; measure a second"
         return "unknown: every point was used to calibrate; leave some out with --use"
-    x, r = (
-        np.concatenate([np.abs(found[c.held_out]) for c, found in ((c, _residuals(c, which)) for c in done)])
-        for which in ("throughput", "response")
-    )
-    response = f"response time by {_mean_text(r.mean())}"
-    parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x.mean())}", response]
+    parts, unscored = list[str](), list[str]()
+    for name, which in (("throughput", "throughput"), ("response time", "response"))[done[0].is_open :]:
+        errors = np.concatenate([np.abs(_residuals(c, which)[c.held_out]) for c in done])
+        known = errors[np.isfinite(errors)]
+        if len(known):
+            parts.append(f"{name} by {_mean_text(known.mean())}")
+        if len(known) < held:
+            where = "" if not len(known) else f" at {counted(held - len(known), 'point')}"
+            unscored.append(f"; {which} {_not_measured(done, which)}{where}: not scored")
     repeats = f"; repeats differ by {noise}" if (noise := _repeat_noise([c.points for c in done])) else ""
     of = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}"
-    return f"{', '.join(parts)} ({of}){repeats}"
+    return f"{', '.join(parts) or 'unknown'} ({of}){''.join(unscored)}{repeats}"
+
+
+def _not_measured(done: Sequence[Comparison], which: str) -> str:
+    """How a figure that was not measured came about: ``computed as N / X``."""
+    column = "throughput_origin" if which == "throughput" else "latency_origin"
+    origins = {o for c in done for o in c.measured[column][c.held_out] if not can_judge(o)}
+    return " and ".join(sorted({f"{word_of(o)} as {reason_of(o)}" for o in origins}))
 
 
 def _repeat_noise(points: Sequence[Points]) -> str:
@@ -184,15 +198,16 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
     """The held-out point with the largest error factor: measured, predicted, and the band; empty without one."""
     found = []
     for c in done:
-        miss = np.abs(np.log1p(_residuals(c, "response" if c.is_open else "throughput") / 100))
-        if c.held_out.any():
-            i = int(np.flatnonzero(c.held_out)[miss[c.held_out].argmax()])
+        errors = np.where(c.judges_response, c.residual_response_pct, c.residual_throughput_pct)
+        miss = np.where(c.held_out, np.abs(np.log1p(errors / 100)), np.nan)
+        if np.isfinite(miss).any():
+            i = int(np.nanargmax(miss))
             found.append((float(miss[i]), c, i))
     if not found:
         return ""
     _, c, i = max(found, key=lambda one: one[0])
     load, points = c.points.load_type, c.points
-    if c.is_open:
+    if c.judges_response[i]:
         show: Figure = format_duration
         measured, predicted = points.response_time_s[i], c.predicted.response_band(i)
         missed = c.residual_response_pct[i]
@@ -200,7 +215,8 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
         show = load.throughput_figure
         measured, predicted = points.throughput_per_s[i], c.predicted.throughput_band(i)
         missed = c.residual_throughput_pct[i]
-    falls = isinstance(load, ClosedLoad) and missed > 0 and measured < points.throughput_per_s[:i].max(initial=0.0)
+    falls = isinstance(load, ClosedLoad) and not c.judges_response[i] and missed > 0
+    falls = falls and measured < points.throughput_per_s[:i].max(initial=0.0)
     where = f"{f'{c.series}, ' if named else ''}{load.place_of(float(points.load[i]))}"
     band = f"{show(float(measured), 2)} measured, {with_interval(show, *predicted)} predicted"
     return f"{where}: {band}, {missed_text(missed)}{'; throughput falls there' if falls else ''}"
@@ -237,7 +253,8 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
         s = c.summary()
         x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
         inside = c.inside[c.held_out]
-        missed = [] if x is None or r is None else [_mean_text(v, "{} x") for v in ((r,) if c.is_open else (x, r))]
+        errors = ((r,) if c.is_open else (x, r)) if len(c.inside[c.held_out]) else ()
+        missed = ["not scored" if v is None else _mean_text(v, "{} x") for v in errors]
         rows.append(
             (
                 c.series,
@@ -258,21 +275,22 @@ def points_rows(comparison: Comparison, shown: Sequence[int]) -> tuple[list[str]
     """Header and rows of measured and predicted values, with bands, at the points ``shown``."""
     points, p = comparison.points, comparison.predicted
     show, inside = points.load_type.throughput_figure, comparison.inside
+    figures = comparison.measured.to_dict("records")
     rows = []
     for i in shown:
         remark = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
         x = [
-            show(float(points.throughput_per_s[i])),
+            marked_figure(figures[i], "throughput_per_s", show),
             with_interval(show, *p.throughput_band(i), to="-"),
             missed_text(comparison.residual_throughput_pct[i]),
         ]
         r = [
-            format_duration(points.response_time_s[i]),
+            marked_figure(figures[i], "latency_s", format_duration),
             with_interval(format_duration, *p.response_band(i), to="-"),
             missed_text(comparison.residual_response_pct[i]),
         ]
         given = comparison.is_open  # throughput equals arrivals
-        rows.append([points.load_type.text(points.load[i]), *([] if given else x), *r, remark])
+        rows.append([marked_figure(figures[i], "load", points.load_type.text), *([] if given else x), *r, remark])
     half = ["PREDICTED (band)", "ERROR"]
     throughput = [] if comparison.is_open else [points.load_type.rate_name.upper(), *half]
     return [points.load_type.symbol.upper(), *throughput, "RESPONSE", *half, ""], rows
@@ -287,7 +305,8 @@ def points_table(comparison: Comparison, most: int | None = None) -> str:
     header, rows = points_rows(comparison, shown)
     more = count - len(shown)
     left = [False] * (len(header) - 1) + [True]
-    return table(header, rows, left) + (f"\n... and {counted(more, 'point')} more (--details)" if more else "")
+    more_text = [f"... and {counted(more, 'point')} more (--details)"] if more else []
+    return "\n".join([table(header, rows, left), *more_text, *foot_lines(comparison.measured)])
 
 
 def short_text(comparison: Comparison) -> str:

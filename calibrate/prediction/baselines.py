@@ -258,24 +258,28 @@ def error_of(name: str, predicted: tuple[Array, Array], unseen: Points) -> Basel
     throughput, response = predicted
     x: tuple[float | None, float | None] = (None, None)
     if not isinstance(unseen.load_type, ThroughputLoad):
-        x = _median_and_p90(throughput, unseen.throughput_per_s)
-    return BaselineError(name, len(unseen), x[0], x[1], *_median_and_p90(response, unseen.response_time_s))
+        x = _median_and_p90(throughput, unseen.throughput_per_s, unseen.measured("throughput_per_s"))
+    r = _median_and_p90(response, unseen.response_time_s, unseen.measured("latency_s"))
+    return BaselineError(name, len(unseen), *x, *r)
 
 
-def _median_and_p90(predicted: Array, observed: Array) -> tuple[float, float]:
+def _median_and_p90(predicted: Array, observed: Array, measured: Mask) -> tuple[float | None, float | None]:
+    if not measured.any():
+        return None, None
+    predicted, observed = predicted[measured], observed[measured]
     median, p90 = np.percentile(np.abs(residuals_pct(predicted, observed)), (50, 90))
     return float(median), float(p90)
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One model of the ladder: mean absolute errors in percent; held-out ones are None without such points."""
+    """One model of the ladder: mean absolute errors in percent; None where no such point was measured."""
 
     name: str
     assumption: str
     parameters: dict[str, float]
-    in_sample_mape_throughput_pct: float
-    in_sample_mape_response_pct: float
+    in_sample_mape_throughput_pct: float | None
+    in_sample_mape_response_pct: float | None
     held_out_mape_throughput_pct: float | None
     held_out_mape_response_pct: float | None
     rank: int = 0
@@ -299,11 +303,13 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
         else:
             made = fit_points(chosen, model)
             climbed.append(_rung(made, points, calibrated, _expected(made, points.load)))
-    what = "response" if isinstance(points.load_type, ThroughputLoad) else "throughput"
+    given = isinstance(points.load_type, ThroughputLoad) or not points.measured("throughput_per_s").any()
+    what = "response" if given else "throughput"
 
     def errors(rung: Rung) -> tuple[float, float]:
-        held: float | None = getattr(rung, f"held_out_mape_{what}_pct")
-        return np.inf if held is None else round(held, 9), round(getattr(rung, f"in_sample_mape_{what}_pct"), 9)
+        kinds = (getattr(rung, f"{kind}_mape_{what}_pct") for kind in ("held_out", "in_sample"))
+        held, own = (np.inf if error is None else round(error, 9) for error in kinds)
+        return held, own
 
     return [replace(rung, rank=i) for i, rung in enumerate(sorted(climbed, key=errors), 1)]
 
@@ -348,6 +354,11 @@ def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:
     return fit.expected(loads), response
 
 
-def _missed(points: Points, expected: tuple[Array, Array], at: Mask) -> tuple[float, float]:
-    throughput, response = expected
-    return mape(throughput[at], points.throughput_per_s[at]), mape(response[at], points.response_time_s[at])
+def _missed(points: Points, expected: tuple[Array, Array], at: Mask) -> tuple[float | None, float | None]:
+    """Errors of throughput and response, where they were measured."""
+    (throughput, response), measured = expected, map(points.measured, ("throughput_per_s", "latency_s"))
+    of_x, of_r = (at & known for known in measured)
+    return (
+        mape(throughput[of_x], points.throughput_per_s[of_x]) if of_x.any() else None,
+        mape(response[of_r], points.response_time_s[of_r]) if of_r.any() else None,
+    )

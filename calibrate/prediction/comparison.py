@@ -21,6 +21,7 @@ from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, as_measured
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_percent
 from qsim.result import Result, shown_by
@@ -39,7 +40,8 @@ DRAWN = 120
 class Summary:
     """Errors of a comparison in percent: mean absolute (``mape``) and median absolute (``mdape``) ones.
 
-    Held-out numbers are None where no point was held out; ``repeat_noise_pct`` is the median relative standard
+    Errors are scored against measured values alone: points whose throughput or response time was computed are left out.
+    Held-out numbers are None where no such point was held out; ``repeat_noise_pct`` is the median relative standard
     deviation of one repeat of a point's throughput, None without repeats: the least error to expect of any model.
     ``inside_band_pct`` is the share of held-out throughputs inside the band. In open sweeps, whose throughput is given,
     both are those of the response time.
@@ -177,22 +179,53 @@ class Comparison(Result):
         return true_curve(self.truth.truth, self.fit.load_type, self.smooth.load)
 
     @cached_property
+    def measured(self) -> pd.DataFrame:
+        """Load, throughput and latency of each point, with their origins, as columns of ``Sweep.points``."""
+        import pandas as pd
+
+        p = self.points
+        origin = np.full((len(p), len(ORIGIN)), MEASURED, object) if p.origin is None else p.origin
+        published = np.full(origin.shape, np.nan) if p.published is None else p.published
+        figures = dict(zip(ORIGIN, (p.load, p.throughput_per_s, p.response_time_s), strict=True))
+        figures |= dict(zip(ORIGIN.values(), origin.T, strict=True))
+        return pd.DataFrame(figures | dict(zip(PUBLISHED.values(), published.T, strict=True)))
+
+    @cached_property
+    def computed_response_s(self) -> Array:
+        """Response times that were computed (m,), seconds; NaN where one was measured."""
+        return np.where(self.points.measured("latency_s"), np.nan, self.points.response_time_s)
+
+    @cached_property
+    def observed_response_s(self) -> Array:
+        """Response times as measured (m,), seconds, also where a law gave others; NaN where none was measured."""
+        measured = as_measured(self.measured, "latency_s")
+        return np.where(measured == self.computed_response_s, np.nan, measured)
+
+    @cached_property
     def residual_throughput_pct(self) -> Array:
-        """Residuals of the throughput, 100 (predicted / observed - 1), (m,)."""
-        return residuals_pct(self.predicted.throughput_per_s, self.points.throughput_per_s)
+        """Residuals of the throughput, 100 (predicted / observed - 1), (m,); NaN where it was not measured."""
+        missed = residuals_pct(self.predicted.throughput_per_s, self.points.throughput_per_s)
+        return np.where(self.points.measured("throughput_per_s"), missed, np.nan)
 
     @cached_property
     def residual_response_pct(self) -> Array:
-        """Residuals of the response time, 100 (predicted / observed - 1), (m,)."""
-        return residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
+        """Residuals of the response time, 100 (predicted / observed - 1), (m,); NaN where it was not measured."""
+        missed = residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
+        return np.where(self.points.measured("latency_s"), missed, np.nan)
+
+    @cached_property
+    def judges_response(self) -> Mask:
+        """Whether a point is judged by its response time (m,): its throughput is given, or was not measured."""
+        return np.asarray(self.is_open | ~self.points.measured("throughput_per_s"))
 
     @cached_property
     def inside(self) -> Mask:
-        """Whether what was measured lies inside its band (m,): the response time where the throughput is given."""
+        """Whether what was measured lies inside its band (m,): the response time where that judges the point."""
         p, x, r = self.predicted, self.points.throughput_per_s, self.points.response_time_s
-        if self.is_open:
-            return np.asarray((p.response_time_low_s <= r) & (r <= p.response_time_high_s))
-        return np.asarray((p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s))
+        of_response = (p.response_time_low_s <= r) & (r <= p.response_time_high_s)
+        return np.where(
+            self.judges_response, of_response, (p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s)
+        )
 
     @property
     def refutes(self) -> bool:
@@ -211,7 +244,8 @@ class Comparison(Result):
         x, r = np.abs(self.residual_throughput_pct), np.abs(self.residual_response_pct)
 
         def of(values: Array, which: Mask, average: Callable[[Array], Any] = np.mean) -> float | None:
-            return float(average(values[which])) if which.any() else None
+            known = values[which & np.isfinite(values)]
+            return float(average(known)) if len(known) else None
 
         return Summary(
             held_out_points=int(held.sum()),
@@ -263,6 +297,7 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""
+        frame = self.to_frame()
         points = [
             {
                 "load": float(self.points.load[i]),
@@ -271,11 +306,13 @@ class Comparison(Result):
                     "throughput_per_s": float(self.points.throughput_per_s[i]),
                     "response_time_s": float(self.points.response_time_s[i]),
                     "repeats": int(self.points.repeats[i]),
+                    "origin": {name: frame[column].iloc[i] for name, column in _ORIGIN.items()},
+                    **{column: _known(frame[column].iloc[i]) for column in _PUBLISHED},
                 },
                 "predicted": {k: v for k, v in row.items() if k != "load"},
                 "residual_pct": {
-                    "throughput_per_s": float(self.residual_throughput_pct[i]),
-                    "response_time_s": float(self.residual_response_pct[i]),
+                    "throughput_per_s": _known(self.residual_throughput_pct[i]),
+                    "response_time_s": _known(self.residual_response_pct[i]),
                 },
             }
             for i, row in enumerate(self.predicted.to_dicts())
@@ -300,7 +337,7 @@ class Comparison(Result):
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each measured point: observed (with ``repeats``), predicted with its band, residuals in percent."""
+        """A row for each measured point: observed with its origins, predicted with its band, residuals in percent."""
         points, residuals = self.points, (self.residual_throughput_pct, self.residual_response_pct)
         frame = self.predicted.to_frame().rename(columns=lambda name: name if name == "load" else f"predicted_{name}")
         return frame.assign(
@@ -310,6 +347,7 @@ class Comparison(Result):
             repeats=points.repeats,
             residual_throughput_pct=residuals[0],
             residual_response_pct=residuals[1],
+            **{name: self.measured[column] for column, name in _FRAME.items()},
         )
 
     plot = shown_by(
@@ -318,6 +356,24 @@ class Comparison(Result):
     )
     __repr__ = shown_by("calibrate.prediction.answer:short_text")
     __str__ = shown_by("calibrate.prediction.answer:long_text")
+
+
+_FRAME = {
+    **dict(zip(ORIGIN.values(), ("load_origin", "throughput_origin", "response_time_origin"), strict=True)),
+    **dict(
+        zip(
+            PUBLISHED.values(),
+            ("load_published", "throughput_published_per_s", "response_time_published_s"),
+            strict=True,
+        )
+    ),
+}
+_ORIGIN = dict(zip(("load", "throughput_per_s", "response_time_s"), _FRAME.values(), strict=False))
+_PUBLISHED = list(_FRAME.values())[len(ORIGIN) :]
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _are(points: int, before: str = "") -> str:

@@ -78,6 +78,12 @@ class SurfaceComparison(Tabled):
         return np.asarray((self.predicted.throughput_low_per_s <= x) & (x <= self.predicted.throughput_high_per_s))
 
     @property
+    def response_error_pct(self) -> Array:
+        """Predicted over measured response time minus one in percent, (m,); NaN where it was computed."""
+        error = residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
+        return error if self.points.computed is None else np.where(self.points.computed, np.nan, error)
+
+    @property
     def judged(self) -> Mask:
         """The held-out points that the summary counts."""
         return np.asarray(~self.used & (self.points.places.outstanding < DECLINE_FROM))
@@ -87,9 +93,10 @@ class SurfaceComparison(Tabled):
         judged, noise = self.judged, self.points.repeat_noise_pct()
         if not judged.any():
             return SurfaceSummary(0, repeat_noise_pct=noise)
-        response = residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
+        response = self.response_error_pct[judged]
+        known = response[np.isfinite(response)]
         median, ninth = np.percentile(np.abs(self.error_pct[judged]), (50, 90)).tolist()
-        of_response = float(np.median(np.abs(response[judged])))
+        of_response = float(np.median(np.abs(known))) if len(known) else None
         inside = float(100 * self.inside[judged].mean())
         return SurfaceSummary(int(judged.sum()), median, ninth, of_response, inside, noise)
 
@@ -162,7 +169,7 @@ class SurfaceComparison(Tabled):
             "throughput_per_s": self.points.throughput_per_s,
             "response_time_s": self.points.response_time_s,
             "error_pct": self.error_pct,
-            "response_error_pct": residuals_pct(self.predicted.response_time_s, self.points.response_time_s),
+            "response_error_pct": self.response_error_pct,
             "inside_band": self.inside,
         }
         return [row | {k: v[i].item() for k, v in measured.items()} for i, row in enumerate(self.predicted.rows())]

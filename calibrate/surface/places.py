@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from calibrate.inference.parameters import Array, Mask
 from measure.errors import DataError
 from measure.loads import ClosedLoad
+from measure.origin import rows_to_judge
 from measure.sweep import Sweep
 from measure.units import format_bytes, parse_mix
 
@@ -86,7 +87,10 @@ def value_text(name: str, value: float) -> str:
 
 @dataclass(frozen=True)
 class SurfacePoints:
-    """Measurements at ``places``: means over repeats and the relative sd of one repeat (NaN: not repeated)."""
+    """Measurements at ``places``: means over repeats and the relative sd of one repeat (NaN: not repeated).
+
+    ``computed`` (m,) is True where the response time was computed, so that no error rests on it; None: nowhere.
+    """
 
     places: Places
     throughput_per_s: Array
@@ -96,6 +100,7 @@ class SurfacePoints:
     pattern: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()
+    computed: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -103,7 +108,9 @@ class SurfacePoints:
     def at(self, chosen: Mask | Array) -> SurfacePoints:
         """The points of a mask (m,) or of indices."""
         columns = ("throughput_per_s", "response_time_s", "repeats", "spread")
-        return replace(self, places=self.places.at(chosen), **{c: getattr(self, c)[chosen] for c in columns})
+        computed = None if self.computed is None else self.computed[chosen]
+        figures = {c: getattr(self, c)[chosen] for c in columns}
+        return replace(self, places=self.places.at(chosen), computed=computed, **figures)
 
     def noise(self) -> Array:
         """Relative standard error of each mean throughput (m,); 0 where it was not repeated."""
@@ -163,7 +170,8 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     places = Places(block, share, depth, jobs)
     check(places, throughput, name)
     source = sweep.name or sweep.provenance.source
-    return SurfacePoints(places, throughput, latency, repeats, spread, chosen, source, notes)
+    computed = ~rows_to_judge(table, ["latency_s"])
+    return SurfacePoints(places, throughput, latency, repeats, spread, chosen, source, notes, computed)
 
 
 def conditions(sweep: Sweep) -> list[str]:
