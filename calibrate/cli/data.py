@@ -146,18 +146,22 @@ OF_FITS = ("misses-its-points", "not-served")
 """Checks of fits, which a warning names and ``qsim audit`` does not make."""
 
 
+CHANGED = ("computed", "corrected")
+"""Checks of what was put beside published values, or in their place: the audit's line has them."""
+
+
 def could_not_check(unchecked: Sequence[str]) -> str:
     """What the audit could not check, after a semicolon; "" where it checked everything."""
     return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
 
 
 def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], source: str) -> str:
-    """The audit in a line: corrections, then numbers of errors and warnings by check.
+    """The audit in a line: what was corrected or computed, then numbers of errors and warnings by check.
 
     Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
     """
     audited = dict.fromkeys(f for f in findings if f.check not in OF_FITS)
-    corrected = [f.message.rstrip(".") for f in audited if f.check == "corrected"]
+    changed = {check: [f.message.rstrip(".") for f in audited if f.check == check] for check in CHANGED}
     counts = []
     for severity in ("error", "warning"):
         if checks := [f.check for f in merged(audited) if f.severity == severity]:
@@ -165,7 +169,8 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], so
     text = ", ".join(counts) or f"no errors, no warnings{could_not_check(unchecked)}"
     if any(f.contradicts for f in audited):
         text += f": {VERDICTS['error']}"
-    text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
+    for check, messages in changed.items():
+        text = f"{check}: {'; '.join(dict.fromkeys(messages))}; {text}" if messages else text
     return f"{text}; to read them: qsim audit {source}" if counts else text
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from dash import Dash, Input, Output, html
 from dash.development.base_component import Component
 
@@ -15,6 +16,8 @@ from calibrate.lab.widgets import KEPT, Theme, choice, drawn, page, theme_of, wa
 from calibrate.report.drawing import DASHES, LOG, SYMBOLS, bandwidth_axis, latency_axis, spans_decade, throughput_axis
 from measure.errors import MeasureError
 from measure.loads import ArrivalRate, ClosedLoad
+from measure.origin import ORIGIN, as_measured, foot_lines, marked_figure, symbols
+from measure.units import format_bandwidth, format_duration, format_rate
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd")
 MOST_SOURCES, MOST_CURVES = 6, 8
@@ -66,17 +69,19 @@ def shown(folder: LabFolder, sources: object, look: object) -> tuple[list[Compon
         for f in source.measured().findings
         if f.check == "littles-law"
     ]
-    return [*parts, html.Ul(findings)], problem
+    marks = foot_lines(pd.concat([c.figures for c in picked]))
+    return [*parts, *(html.P(line, className="weak") for line in marks), html.Ul(findings)], problem
 
 
 def curves_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]:
     """Response time against throughput: in requests a second, or in bytes where a memory is among the curves."""
     in_bytes = any(not isinstance(c.load_type, ClosedLoad | ArrivalRate) for c in curves)
     rates = [c.bandwidth_bytes_per_s if in_bytes else c.throughput_per_s for c in curves]
-    every_rate, every_time = _all(rates), _all([c.latency_s for c in curves])
+    times = [as_measured(c.figures, "latency_s") for c in curves]
+    every_rate, every_time = _all(rates), _all(times)
     x_axis = bandwidth_axis(every_rate) if in_bytes else throughput_axis(every_rate)
     y_axis = latency_axis(every_time)
-    traces = [_curve(c, x_axis.of(rates[i]), y_axis.of(c.latency_s), i, theme) for i, c in enumerate(curves)]
+    traces = [_curve(c, x_axis.of(rates[i]), y_axis.of(times[i]), i, theme) for i, c in enumerate(curves)]
     layout = theme.layout(x_axis.title, y_axis.title, xaxis=_scale(every_rate), yaxis=_scale(every_time))
     return {"data": traces, "layout": layout}
 
@@ -115,11 +120,29 @@ def _curve(curve: SourceCurve, x: Any, y: Any, number: int, theme: Theme) -> dic
         "x": list(x),
         "y": list(y),
         "name": escape(curve.label),
-        "text": [f"{n:g}" for n in curve.load],
-        "hovertemplate": "load %{text}<br>%{x:.4g}<br>%{y:.4g}",
+        "text": [_hover(curve, row) for row in curve.figures.to_dict("records")],
+        "hovertemplate": "%{text}",
         "line": {"color": colour, "width": 2, "dash": DASHES[number // len(theme.palette) % len(DASHES)]},
-        "marker": {"color": colour, "size": 9, "symbol": SYMBOLS[number % len(SYMBOLS)]},
+        "marker": {
+            "color": colour,
+            "size": 9,
+            "symbol": symbols(curve.figures, ORIGIN, SYMBOLS[number % len(SYMBOLS)]),
+        },
     }
+
+
+def _hover(curve: SourceCurve, row: Mapping[Any, Any]) -> str:
+    """A point's load, throughput (a memory's bandwidth) and latency, with the marks of their origins."""
+    moved = [format_bandwidth(row["bandwidth_bytes_per_s"])]
+    rate = (
+        [marked_figure(row, "throughput_per_s", format_rate)]
+        if isinstance(curve.load_type, ClosedLoad | ArrivalRate)
+        else moved
+    )
+    load, latency = (
+        marked_figure(row, f, show) for f, show in (("load", "{:g}".format), ("latency_s", format_duration))
+    )
+    return "<br>".join([f"load {load}", *rate, latency])
 
 
 def _all(arrays: Sequence[Any]) -> Any:

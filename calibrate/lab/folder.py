@@ -26,6 +26,8 @@ from measure.loads import Load
 from measure.machine.files import lock_file
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from calibrate.fitting.fit import Fit
     from calibrate.report.measured.points import MeasuredData
     from measure import Sweep
@@ -34,6 +36,7 @@ RUNS, SWEEPS, DISK = "runs", "sweeps", "disk"
 RUN_DIGITS = 3
 KEPT = 24
 """Sources that stay in memory, and fits of their curves, until they change."""
+_DRAWN = ("load", "throughput_per_s", "bandwidth_bytes_per_s")
 _READING = threading.Lock()
 """Browsers that ask for the same at once wait for one answer."""
 
@@ -79,15 +82,15 @@ class LabSource:
             ordered = group.sort_values("load")
             if ordered["load"].nunique() < 2:
                 continue
-            columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
-            values = [ordered[c].to_numpy(float) for c in columns]
-            found.append(SourceCurve(f"{self.short}: {series}", self, str(series), measured.load_type, *values))
+            load, rate, moved = (ordered[c].to_numpy(float) for c in _DRAWN)
+            kind, label = measured.load_type, f"{self.short}: {series}"
+            found.append(SourceCurve(label, self, str(series), kind, load, rate, moved, ordered))
         return found
 
 
 @dataclass(frozen=True)
 class SourceCurve:
-    """One curve of a source, ``label`` in words; arrays in SI units, by load."""
+    """One curve of a source, ``label`` in words; arrays in SI units, by load; ``figures`` with their origins."""
 
     label: str
     source: LabSource
@@ -96,7 +99,7 @@ class SourceCurve:
     load: np.ndarray[Any, np.dtype[np.float64]]
     throughput_per_s: np.ndarray[Any, np.dtype[np.float64]]
     bandwidth_bytes_per_s: np.ndarray[Any, np.dtype[np.float64]]
-    latency_s: np.ndarray[Any, np.dtype[np.float64]]
+    figures: pd.DataFrame
 
     def fitted(self) -> Fit:
         """The model calibrated on all its points. DataError where it has too few, or of the wrong kind."""

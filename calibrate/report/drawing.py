@@ -242,7 +242,7 @@ def faint(colour: str, opacity: float = 0.15) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity:g})"
 
 
-def marker(colour: str, symbol: str = "circle", size: float = 11) -> dict[str, Any]:
+def marker(colour: str, symbol: str | list[str] = "circle", size: float = 11) -> dict[str, Any]:
     """A point."""
     return {"size": size, "color": colour, "symbol": symbol}
 

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from calibrate.report.view import FormattedTable
+from measure.origin import MEASURED, foot_lines, marked
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
 UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
@@ -42,16 +43,17 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
 def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
     """``table`` as text. Columns that are empty are left out, ``x_low`` and ``x_high`` go into the cell of ``x``.
 
-    ``names`` are headings besides those of NAMES; a column without either keeps its own name in words, without unit.
+    So do its origin and what was published (:mod:`measure.origin`); the foot explains their marks. ``names`` are
+    headings besides those of NAMES; a column without either keeps its own name in words, without unit.
     """
-    ends = {end_of(c, e) for c in map(str, table.columns) for e in ("low", "high")}
+    ends = {end_of(c, e) for c in map(str, table.columns) for e in ("low", "high", "published")}
+    ends |= {origin_of(c) for c in map(str, table.columns)}
     columns = [c for c in map(str, table.columns) if c not in ends and (table[c].notna() & (table[c] != "")).any()]
     headings = {**NAMES, **(names or {})}
     rows = [tuple(_cell(row, c) for c in columns) for row in table.to_dict("records")]
     words = tuple(not pd.api.types.is_numeric_dtype(table[c]) for c in columns)
-    return FormattedTable(
-        tuple(headings.get(c, UNIT.sub("", c).replace("_", " ")) for c in columns), tuple(rows), words
-    )
+    header = tuple(headings.get(c, UNIT.sub("", c).replace("_", " ")) for c in columns)
+    return FormattedTable(header, tuple(rows), words, tuple(foot_lines(table)))
 
 
 def quantity_text(column: str, value: float) -> str:
@@ -72,6 +74,18 @@ def _cell(row: Mapping[Any, Any], column: str) -> str:
     value = row[column]
     if isinstance(value, str) or value is None:
         return value or ""
+    published = row.get(end_of(column, "published"), math.nan)
+    return marked(_interval_text(row, column), row.get(origin_of(column), MEASURED), quantity_text(column, published))
+
+
+def origin_of(column: str) -> str:
+    """The column with the origin of another: ``latency_s`` gives ``latency_origin``."""
+    return f"{UNIT.sub('', column)}_origin"
+
+
+def _interval_text(row: Mapping[Any, Any], column: str) -> str:
+    """A value with its interval, where there is one."""
+    value = row[column]
     text = quantity_text(column, float(value))
     low, high = (row.get(end_of(column, e)) for e in ("low", "high"))
     if low is None or high is None or pd.isna(low) or pd.isna(high) or not text or not value:

@@ -20,14 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FormattedTable:
-    """A table as text: header, rows, and which columns are words (flush left) and not numbers."""
+    """A table as text: header, rows, which columns are words (flush left) and not numbers, and lines at its foot."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     words: tuple[bool, ...]
+    foot: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = (0,)) -> FormattedTable:
+    def of(
+        cls,
+        header: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        words: Collection[int] = (0,),
+        foot: Iterable[str] = (),
+    ) -> FormattedTable:
         """The rows below their ``header``, without empty columns; those at ``words`` are words, not numbers."""
         lines = [tuple(row) for row in rows]
         kept = [i for i in range(len(header)) if any(line[i] for line in lines)] if lines else range(len(header))
@@ -35,11 +42,12 @@ class FormattedTable:
             tuple(header[i] for i in kept),
             tuple(tuple(line[i] for i in kept) for line in lines),
             tuple(i in words for i in kept),
+            tuple(foot),
         )
 
     def text(self, most: int | None = None) -> str:
-        """The first ``most`` rows (all without it) as plain text."""
-        return table(self.header, self.rows[:most], left=self.words)
+        """The first ``most`` rows (all without it) as plain text, and the foot."""
+        return "\n".join([table(self.header, self.rows[:most], left=self.words), *self.foot])
 
 
 def parameter_table(

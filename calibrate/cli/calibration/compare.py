@@ -13,7 +13,16 @@ import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, table, warn
-from calibrate.cli.data import DataSource, audit_text, failing, findings_of, known_series, of_each, print_findings
+from calibrate.cli.data import (
+    CHANGED,
+    DataSource,
+    audit_text,
+    failing,
+    findings_of,
+    known_series,
+    of_each,
+    print_findings,
+)
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option
@@ -135,7 +144,7 @@ def _sections(title: str, devices: Mapping[str, Device], side_by_side: Sequence[
 def _warn(devices: Mapping[str, Device]) -> None:
     """Print findings of the importer and findings against a calibration.
 
-    What a dataset was corrected by is left out: the answer has a line on it.
+    What was corrected or computed is left out: the answer has a line on it.
     """
     from calibrate.fitting.fit import matters
 
@@ -146,7 +155,7 @@ def _warn(devices: Mapping[str, Device]) -> None:
             for f in c.audit
             if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings
         ]
-        print_findings([f for f in findings_of(device.sweep, device.names) if f.check != "corrected"], name)
+        print_findings([f for f in findings_of(device.sweep, device.names) if f.check not in CHANGED], name)
         print_findings(doubts, name)
 
 

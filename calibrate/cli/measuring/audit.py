@@ -70,7 +70,7 @@ def _findings(source: DataSource, series: str | None) -> tuple[list[measure.Find
     found = [] if source.dataset is None else audit_dataset(known_dataset(source.dataset))
     if source.dataset is not None and (why := about(source.dataset).why_no_curve):
         return found, [f"Little's law ({why})"]
-    sweep = source.load()
+    sweep = source.load() if source.dataset is None else measure.load_dataset(source.dataset, as_published=True)
     if series not in {f.series for f in found}:
         known_series(sweep.series, series)
     if source.dataset is None:

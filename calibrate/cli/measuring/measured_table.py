@@ -18,6 +18,8 @@ MEANS = [
     *("series", "load", "repeats"),
     *("throughput_per_s", "throughput_low", "throughput_high"),
     *("latency_s", "latency_low", "latency_high"),
+    *("load_origin", "throughput_origin", "latency_origin"),
+    *("load_published", "throughput_published_per_s", "latency_published_s"),
 ]
 
 
@@ -48,17 +50,16 @@ def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
 def points_table(sweep: Sweep) -> str:
     """All points in one table, with their workload where there are several; intervals where points were repeated."""
     from calibrate.report.measured.points import measured
-    from calibrate.report.measured.tables import with_ends
-    from calibrate.report.table_text import shown
+    from calibrate.report.measured.tables import text_of, with_ends, with_origin
 
     found, load = measured(sweep), sweep.load_type
     several = len(found.series) > 1
     results = [c for c in ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s") if found.known(c)]
     if found.memory:  # cache lines are not shown as requests
         results.remove("throughput_per_s")
-    columns = [*(["series"] if several else []), "load", *with_ends(found, results), "outlier"]
-    heading = {load.column: "arrivals" if isinstance(load, ArrivalRate) else load.symbol}
-    drawn = shown(found.table[columns].rename(columns={"load": load.column}), heading)
+    loads = with_origin(found, ["load"])
+    columns = [*(["series"] if several else []), *loads, *with_ends(found, results), "outlier"]
+    drawn = text_of(found, found.table[columns], "arrivals" if isinstance(load, ArrivalRate) else load.symbol)
     repeats = sorted({int(n) for n in found.table["repeats"] if n > 1})
     between = " to ".join(str(n) for n in dict.fromkeys(repeats[:1] + repeats[-1:]))
     note = [f"±: 95 % interval of the mean of {between} repeats (Student's t)"] if repeats else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,8 +131,8 @@ def _view_text(view: View, most: int | None) -> str:
     if view.text is None:
         return ""
     left_out = 0 if most is None else max(len(view.text.rows) - most, 0)
-    more = f"\n... and {counted(left_out, 'row')} more" if left_out else ""
-    return f"{view.title}\n{view.text.text(most)}{more}"
+    more = [f"... and {counted(left_out, 'row')} more"] if left_out else []
+    return "\n".join([view.title, replace(view.text, foot=()).text(most), *more, *view.text.foot])
 
 
 def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> dict[str, MeasuredData]:

@@ -14,6 +14,7 @@ from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.figure_elements import (
     add_band,
+    add_computed,
     add_observed,
     add_true,
     axes_of,
@@ -46,6 +47,7 @@ from calibrate.report.drawing import (
     spans_decade,
 )
 from measure.loads import ThroughputLoad
+from measure.origin import by_littles_law, rows_to_judge
 from measure.units import format_percent
 
 _REACH = 1.5
@@ -81,8 +83,9 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
     if comparison.true_smooth is not None:
         throughput, response = comparison.true_smooth
         add_true(figure, x_axis.of(throughput), y_axis.of(response))
-    seen = x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s)
+    seen = x_axis.of(points.throughput_per_s), y_axis.of(comparison.observed_response_s)
     add_observed(figure, comparison, *seen, hover_text(x_axis, y_axis))
+    add_computed(figure, comparison, seen[0], y_axis)
     knee, (throughput, response) = comparison.knee, np.array(comparison.at_knee)[:, np.newaxis]
     least, most = knee.throughput_low_per_s, knee.throughput_high_per_s
     star = x_axis.of(throughput), y_axis.of(response)
@@ -96,6 +99,7 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         name=knee_name(comparison) + _beyond(comparison),
         error_x=interval(star[0], *x_axis.of(np.array([[least], [most]])), color=ORANGE) if known else None,
     )
+    seen = seen[0], y_axis.of(_every_response(comparison))
     every = [np.concatenate(parts) for parts in zip(seen, star, strict=True)] if near else seen
     figure.update_xaxes(range=ends_beyond(every[0], log=False))
     figure.update_yaxes(range=ends_beyond(every[1], log=log_y))
@@ -139,9 +143,9 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
     points, curve, rate = comparison.points, comparison.smooth, what == "throughput"
     axis = axes_of([comparison])[0 if rate else 1]
     name, unit = ("throughput", "per_s") if rate else ("response_time", "s")
-    observed = points.throughput_per_s if rate else points.response_time_s
+    observed = points.throughput_per_s if rate else comparison.observed_response_s
     low, estimate, high = (getattr(curve, f"{name}{end}_{unit}") for end in ("_low", "", "_high"))
-    figure = load_figure(comparison, axis.title, log_y=rate or spans_decade(observed))
+    figure = load_figure(comparison, axis.title, log_y=rate or spans_decade(points.response_time_s))
     x = scale_of(comparison).at(curve.load)
     add_band(figure, x, axis.of(low), axis.of(high), comparison.fit.level)
     figure.add_scatter(x=x, y=axis.of(estimate), mode="lines", name="predicted", line=solid(BLUE))
@@ -150,18 +154,27 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
     if comparison.true_smooth is not None:
         add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
     add_observed(figure, comparison, scale_of(comparison).at(points.load), axis.of(observed))
+    if not rate:
+        add_computed(figure, comparison, scale_of(comparison).at(points.load), axis)
+        observed = _every_response(comparison)
     mark_knee(figure, comparison)
     log_y = figure.layout["yaxis"].get("type") == "log"
     figure.update_yaxes(range=ends_beyond(axis.of(np.concatenate([observed, estimate])), log=log_y))
     return figure
 
 
+def _every_response(comparison: Comparison) -> Array:
+    """Response times measured and computed, one after another; at least one of the two is known at each point."""
+    every = np.concatenate([comparison.observed_response_s, comparison.computed_response_s])
+    return np.asarray(every[np.isfinite(every)])
+
+
 def little_check(comparison: Comparison) -> Drawing:
-    """X times R against the requested load."""
-    points = comparison.points
+    """X times R against the requested load, where none of the three was computed or corrected by the law."""
+    points = comparison.points.at(rows_to_judge(comparison.measured, judges=lambda o: not by_littles_law(o)))
     in_flight = points.throughput_per_s * points.response_time_s
     figure = load_figure(comparison, "observed N = X·R (requests)")
-    ends = np.array([points.load.min(), points.load.max()])
+    ends = np.array([comparison.points.load.min(), comparison.points.load.max()])
     figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=dashed())
     figure.add_scatter(
         x=points.load,
@@ -171,7 +184,9 @@ def little_check(comparison: Comparison) -> Drawing:
         marker=marker(BLUE),
         text=[f"{v:.2f}" for v in in_flight / points.load],
         cliponaxis=False,
-        textposition=["bottom right"] * (len(points) - 1) + ["top left"],  # on a phone the last must not reach out
+        textposition=[*["bottom right"] * (len(points) - 1), "top left"][
+            : len(points)
+        ],  # on a phone the last must not reach out
         hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
     )
     return figure
@@ -210,7 +225,7 @@ def misses(comparison: Comparison) -> Drawing:
 def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = None) -> Drawing:
     """Every curve in one plot: latency against throughput, points observed and curves predicted."""
     x_axis, y_axis = axes_of(comparisons)
-    every = np.concatenate([c.points.response_time_s for c in comparisons])
+    every = np.concatenate([_every_response(c) for c in comparisons])
     peaks = np.array([c.points.throughput_per_s.max() for c in comparisons])
     figure = empty_figure(x_axis.title, y_axis.title, log_x=spans_decade(peaks), log_y=spans_decade(every))
     hover = hover_text(x_axis, y_axis)
@@ -229,7 +244,7 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
         for mask, symbol in ((comparison.held_out, "circle"), (~comparison.held_out, "square-open")):
             figure.add_scatter(
                 x=x_axis.of(points.throughput_per_s[mask]),
-                y=y_axis.of(points.response_time_s[mask]),
+                y=y_axis.of(comparison.observed_response_s[mask]),
                 mode="markers",
                 legendgroup=label,
                 showlegend=False,
@@ -295,6 +310,9 @@ def curve_table(comparison: Comparison) -> pd.DataFrame:
             "response_time_s": points.response_time_s,
         }
     )
+    if points.origin is not None:
+        frame = comparison.to_frame()
+        observed = observed.join(frame.filter(regex="origin|published"))
     at_knee = pd.DataFrame(
         [
             {

@@ -13,6 +13,7 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.report.drawing import (
     BLUE,
     GREEN,
+    GREY,
     INK,
     ORANGE,
     PURPLE,
@@ -24,6 +25,7 @@ from calibrate.report.drawing import (
     empty_figure,
     latency_axis,
     load_scale,
+    marker,
     outlined,
     solid,
     throughput_axis,
@@ -85,6 +87,21 @@ def add_observed(
             marker=outlined(INK, "square-open", size) if opened else outlined(RED, size=size),
             hovertemplate=hover,
             **place,
+        )
+
+
+def add_computed(figure: Drawing, comparison: Comparison, x: Array, axis: Axis) -> None:
+    """Response times that a law gave (m,), as grey diamonds; nothing where all were measured."""
+    known = np.isfinite(comparison.computed_response_s)
+    if known.any():
+        figure.add_scatter(
+            x=x[known],
+            y=axis.of(comparison.computed_response_s[known]),
+            mode="markers",
+            name="= computed, not measured",
+            customdata=comparison.points.load[known],
+            marker=marker(GREY, "diamond-open", 10),
+            hovertemplate=f"load %{{customdata:.4g}}<br>{axis.title} %{{y:.4g}} = computed<extra></extra>",
         )
 
 

@@ -17,8 +17,9 @@ from calibrate.report.table_text import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
 from measure.findings import SEVERITIES
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay
+from measure.origin import by_littles_law, foot_lines, rows_to_judge
 from measure.sweep import Provenance
-from measure.units import format_duration, format_percent
+from measure.units import counted, format_duration, format_percent
 
 FEW = 4
 """Curves that one plot shows clearly."""
@@ -85,14 +86,15 @@ def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
 
 def _curves(comparison: Comparison) -> list[View]:
     load, table = comparison.points.load_type, curves.curve_table(comparison)
+    squares = " ".join([_SQUARES, *(f"{line}." for line in foot_lines(comparison.measured))])
     curve = curves.latency_against_throughput(comparison)
     if isinstance(load, Bandwidth):
-        return [View("curve", "Latency against bandwidth", _SQUARES, table, curve)]
+        return [View("curve", "Latency against bandwidth", squares, table, curve)]
     if comparison.is_open:
-        return [View("curve", "Response time against arrival rate", _SQUARES, table, curve)]
+        return [View("curve", "Response time against arrival rate", squares, table, curve)]
     memory = isinstance(load, InjectedDelay)
     return [
-        View("curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
+        View("curve", f"Latency against {'bandwidth' if memory else 'throughput'}", squares, table, curve),
         View(
             "throughput",
             "Bandwidth against delay" if memory else "Throughput against load",
@@ -122,11 +124,15 @@ def _floor(comparison: Comparison) -> str:
 
 def _little(comparison: Comparison) -> View:
     table = comparison.to_frame()
+    can = rows_to_judge(comparison.measured, judges=lambda origin: not by_littles_law(origin))
+    left_out = int((~can).sum())
+    unchecked = f" It cannot be checked at {counted(left_out, 'point')}, where it gave a figure." if left_out else ""
     return View(
         "little",
         "Little's law",
-        "Throughput times response time must give the load that was asked for; the number at a point is their ratio.",
-        table.assign(in_flight=table["throughput_per_s"] * table["response_time_s"]),
+        "Throughput times response time must give the load that was asked for; the number at a point is their ratio."
+        + unchecked,
+        table.assign(in_flight=(table["throughput_per_s"] * table["response_time_s"]).where(can)),
         curves.little_check(comparison),
     )
 
@@ -164,7 +170,7 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
         "truth": None
         if comparison.truth is None
         else FormattedTable.of(*truth_rows(comparison.truth), words=(0, 3, 4)),
-        "points": FormattedTable.of(*points, words=(len(points[0]) - 1,)),
+        "points": FormattedTable.of(*points, words=(len(points[0]) - 1,), foot=foot_lines(comparison.measured)),
         "banded": "response times" if comparison.is_open else "throughputs",
         "summary": comparison.summary(),
         "audit": sorted(comparison.audit, key=lambda f: -SEVERITIES.index(f.severity)),

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calibrate.report.table_text import end_of
 from measure.auditing.all_checks import audit
 from measure.datasets import about, load_dataset
 from measure.findings import SEVERITIES, Finding
 from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, of_mean, reason_of
 from measure.repeats import flag_outliers, half_width, intervals
 from measure.sweep import Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
@@ -85,9 +87,10 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     findings = sorted((*sweep.findings, *audit(sweep)), key=lambda f: -SEVERITIES.index(f.severity))
     points, size_name = _with_size(sweep)
     table = _averaged(points, closed=isinstance(sweep.load_type, ClosedLoad))
-    unit_bytes = (
-        float(CACHE_LINE_BYTES) if isinstance(sweep.load_type, InjectedDelay | BufferSize) else table["block_bytes"]
-    )
+    probed = isinstance(sweep.load_type, InjectedDelay | BufferSize)
+    unit_bytes = float(CACHE_LINE_BYTES) if probed else table["block_bytes"]
+    given = probed or sweep.provenance.details.get("throughput_from")  # the bandwidth
+    table["bandwidth_origin"] = MEASURED if given else _origin_of_bandwidth(table)
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return MeasuredData(
         title or sweep.name or sweep.provenance.source or "measured",
@@ -97,6 +100,17 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
         tuple(findings),
         name=sweep.name or title,
     )
+
+
+def _origin_of_bandwidth(table: pd.DataFrame) -> NDArray[np.object_]:
+    """Whether the bandwidth was measured (m,), or is throughput x block: then it is unknown, or that to the last digit.
+
+    A throughput that was computed is that of a measured bandwidth.
+    """
+    given, moved = table["bandwidth_bytes_per_s"], table["throughput_per_s"] * table["block_bytes"]
+    of_rate = given.isna() | np.isclose(given, moved, rtol=1e-12)
+    of_rate &= table["throughput_origin"].map(lambda origin: "block" not in reason_of(origin))
+    return np.where(of_rate & moved.notna(), computed("X × block"), MEASURED)
 
 
 def published(name: str) -> MeasuredData:
@@ -153,6 +167,11 @@ def _mean(group: pd.DataFrame) -> dict[str, object]:
     limits = intervals(rate, latency)
     mean["latency_s"] = float((rate * latency).mean() / rate.mean())
     mean |= {"latency_low_s": limits["latency_low"], "latency_high_s": limits["latency_high"]}
+    mean |= {column: of_mean(group[column].tolist()) for column in ORIGIN.values()}
+    for figure, column in PUBLISHED.items():
+        if group[column].notna().any():
+            weight = rate if figure == "latency_s" else np.ones(len(group))
+            mean[column] = float(np.average(group[column].fillna(group[figure]), weights=weight))
     return mean
 
 

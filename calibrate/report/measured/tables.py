@@ -7,8 +7,9 @@ import pandas as pd
 
 from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.measured.points import PERCENTILES, MeasuredData
-from calibrate.report.table_text import end_of, shown
+from calibrate.report.table_text import end_of, origin_of, shown
 from calibrate.report.view import FormattedTable
+from measure.origin import MEASURED
 
 MOST_LOADS = 3
 MOST_LINES = 8
@@ -32,10 +33,11 @@ def word_of(column: str) -> str:
     return {"throughput_per_s": "throughput", "bandwidth_bytes_per_s": "bandwidth", "latency_s": "latency"}[column]
 
 
-def text_of(measured: MeasuredData, table: pd.DataFrame) -> FormattedTable:
-    """``table`` for display, its load under its name and in its unit."""
-    column, heading = measured.load_type.column, measured.load_type.symbol
-    return shown(table.rename(columns={"load": column}), {column: heading})
+def text_of(measured: MeasuredData, table: pd.DataFrame, heading: str | None = None) -> FormattedTable:
+    """``table`` for display, its load under its name (or the ``heading``) and in its unit."""
+    column = measured.load_type.column
+    names = {"load": column, "load_origin": f"{column}_origin", "load_published": f"{column}_published"}
+    return shown(table.rename(columns=names), {column: heading or measured.load_type.symbol})
 
 
 def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:
@@ -71,7 +73,7 @@ def columns_of(measured: MeasuredData, *first: str) -> list[str]:
         results.remove("throughput_per_s")
     known = [c for c in results if measured.known(c)]
     return [
-        *first,
+        *with_origin(measured, [*first]),
         *with_ends(measured, known),
         *(["repeats"] if (measured.table["repeats"] > 1).any() else []),
         *(["outlier"] if (measured.table["outlier"] != "").any() else []),
@@ -79,10 +81,20 @@ def columns_of(measured: MeasuredData, *first: str) -> list[str]:
 
 
 def with_ends(measured: MeasuredData, columns: list[str]) -> list[str]:
-    """``columns`` and, after each, the ends of its interval where there is one."""
+    """``columns`` and, after each, the ends of its interval where there is one, and its origin (``with_origin``)."""
     return [
         c
         for column in columns
-        for c in (column, end_of(column, "low"), end_of(column, "high"))
+        for c in (*with_origin(measured, [column]), end_of(column, "low"), end_of(column, "high"))
         if c == column or (c in measured.table and measured.table[c].notna().any())
     ]
+
+
+def with_origin(measured: MeasuredData, columns: list[str]) -> list[str]:
+    """``columns`` and, after each of which some were not measured, its origin and what was published."""
+    found = []
+    for column in columns:
+        origin, published = origin_of(column), end_of(column, "published")
+        others = origin in measured.table and (measured.table[origin] != MEASURED).any()
+        found += [column, origin, *([published] if published in measured.table else [])] if others else [column]
+    return found

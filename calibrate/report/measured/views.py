@@ -45,6 +45,7 @@ from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay
+from measure.origin import as_measured, foot_lines, symbols
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 
@@ -54,17 +55,17 @@ def lines(parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisSca
 
     The y axis is in logarithms where the values span a decade.
     """
-    values = np.concatenate([rows[column].to_numpy(float) for _, rows, column in parts])
+    values = np.concatenate([as_measured(rows, column) for _, rows, column in parts])
     figure = empty_figure(scale.title, axis.title, log_y=spans_decade(values[np.isfinite(values)]))
     for i, (name, rows, column) in enumerate(parts[:MOST_LINES]):
         colour = PALETTE[i % len(PALETTE)]
         figure.add_scatter(
             x=scale.at(rows[x].to_numpy(float)),
-            y=axis.of(rows[column].to_numpy(float)),
+            y=axis.of(as_measured(rows, column)),
             mode="lines+markers",
             name=escape(name) or "all points",
             line={"color": colour, "width": 2, "dash": DASHES[i // len(PALETTE) % len(DASHES)]},
-            marker=marker(colour, SYMBOLS[i % len(SYMBOLS)], 9),
+            marker=marker(colour, symbols(rows, (x, column), SYMBOLS[i % len(SYMBOLS)]), 9),
             error_y=_error(rows, column, axis),
             showlegend=True,
         )
@@ -156,7 +157,8 @@ def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[
     ]
     table = pd.DataFrame(records) if fits else ordered[columns_of(measured, "series", "load")]
     text = FormattedTable.of(*fits_rows(list(fits.values()))) if fits else None
-    title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in sharp])
+    title = f"Latency against {word}, with the knee"
+    caption = _knee_caption([knee for _, knee in sharp]) + _bars_caption(measured)
     return [View("latency-bandwidth", title, caption, table, figure, text)]
 
 
@@ -272,5 +274,7 @@ def _tails(measured: MeasuredData) -> list[View]:
 
 
 def _bars_caption(measured: MeasuredData) -> str:
-    repeated = (measured.table["repeats"] > 1).any()
-    return f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""
+    """What bars and open markers mean, where there are any."""
+    repeated, marks = (measured.table["repeats"] > 1).any(), foot_lines(measured.table)
+    bars = f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""
+    return bars + (f" Open markers: {'. '.join(marks)}." if marks else "")
