@@ -304,11 +304,10 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
-    peak = listed_peak(one)
-    if isinstance(load, ClosedLoad):
-        facts: Facts = _closed_facts(one, sweep)
+    if isinstance(load, MemoryLoad | BufferSize):
+        facts: Facts = MemoryFacts(listed_peak(one))
     else:
-        facts = MemoryFacts(peak) if isinstance(load, MemoryLoad) else _open_facts(one)
+        facts = _closed_facts(one, sweep) if isinstance(load, ClosedLoad) else _open_facts(one)
     means = one.means
     if (highest := float(means["load"].max())) > load.most:
         raise DataError(

@@ -65,13 +65,11 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
 
 
 def listed_peak(sweep: Sweep) -> float | None:
-    """The peak that the tool listed for the one curve of a memory, in cache lines a second; None for other loads.
+    """The peak that the tool listed for the one curve of a memory, in cache lines a second; None where it did not.
 
     Raises DataError where no model fits: for a sweep over buffer sizes, or a curve measured in a buffer that fits a
     cache.
     """
-    if not isinstance(sweep.load_type, MemoryLoad | BufferSize):
-        return None
     peak, caches = known_peak(sweep), recorded_caches(sweep.provenance.details)
     if isinstance(sweep.load_type, BufferSize):
         raise DataError(_of_sizes(sweep, caches))

@@ -15,7 +15,7 @@ from measure.loads.base import Load, LoadKind, MemoryLoad, ThroughputLoad
 from measure.loads.buffer_size import BufferSize
 from measure.loads.clients import Clients
 from measure.loads.closed import ClosedLoad, CountedLoad
-from measure.loads.depth import Depth
+from measure.loads.depth import Depth, counted_in
 from measure.loads.injected_delay import InjectedDelay
 from measure.loads.outstanding import Outstanding
 from qsim.errors import InvalidParameterError
@@ -44,17 +44,6 @@ LOADS: Mapping[str, Load] = {
     load.kind: load for load in (Depth(), InjectedDelay(), ArrivalRate(), Bandwidth(), BufferSize())
 }
 """The usual load of each name in files and in JSON."""
-
-
-def counted_in(noun: str) -> ClosedLoad:
-    """The load of a table that calls its outstanding requests ``noun``: requests, clients, users, threads.
-
-    >>> counted_in("requests"), counted_in("users"), counted_in("outstanding")
-    (Depth(), Clients(noun='users'), Outstanding())
-    """
-    if noun == Depth.unit:
-        return Depth()
-    return Outstanding() if noun == Outstanding.plural else Clients(noun=noun)
 
 
 def load_from_dict(values: Mapping[str, Any]) -> Load:

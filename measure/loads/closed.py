@@ -1,4 +1,4 @@
-"""ClosedLoad loads: N requests circulate, and each is sent when another completes."""
+"""Closed loads: N requests circulate, and each is sent when another completes."""
 
 from __future__ import annotations
 

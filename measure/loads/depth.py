@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from measure.loads.clients import Clients
 from measure.loads.closed import ClosedLoad
+from measure.loads.outstanding import Outstanding
 from qsim.errors import InvalidParameterError
 
 
@@ -62,3 +64,14 @@ class Depth(ClosedLoad):
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | ({} if self.jobs == 1 else {"load_jobs": self.jobs})
+
+
+def counted_in(noun: str) -> ClosedLoad:
+    """The load of a table that calls its outstanding requests ``noun``: requests, clients, users, threads.
+
+    >>> counted_in("requests"), counted_in("users"), counted_in("outstanding")
+    (Depth(), Clients(noun='users'), Outstanding())
+    """
+    if noun == Depth.unit:
+        return Depth()
+    return Outstanding() if noun == Outstanding.plural else Clients(noun=noun)
