@@ -177,7 +177,7 @@ def marked_figure(row: Mapping[Any, Any], figure: str, show: Callable[[float], s
 _EXPLAINED: Mapping[OriginWord, str] = {
     "computed": "computed, not measured",
     "corrected": "corrected; behind the arrow what was published",
-    "told": "told by the user",
+    "told": "told, not in the data",
     "assumed": "assumed, as nobody said it",
 }
 _BESIDE = "; in brackets beside what was measured"

@@ -43,7 +43,7 @@ def test_a_target_that_is_not_ours_needs_consent_and_is_only_read(qsim, fio, dis
 def test_show_prints_the_tables_of_a_published_report(qsim):
     run = qsim("show --dataset 004-ssd-mix --dataset 004-ssd-block-size --report page.html --details")
     assert run.code == 0, run.err
-    assert re.search(r"16 KiB 70/30 mix +1 +40\.6 k/s", run.out)
+    assert re.search(r"16 KiB 70/30 mix +1 † +40\.6 k/s", run.out)
     page = Path("page.html").read_text("utf-8")
     assert "Throughput against block size" in page
     assert "Latency against the share of reads" in page
