@@ -77,7 +77,7 @@ def predict(fit: Calibration, at: Sequence[float] | Array | Load) -> Prediction:
     [1.0, 8.0, 64.0]
     >>> strangers = predict(drive, ArrivalRate([60e3, 400e3]))
     >>> [f"{1e6 * time:.0f}" for time in strangers.response_time_s]
-    ['80', '88']
+    ['82', '96']
     """
     if not isinstance(at, Load):
         return predict_at(fit, at)

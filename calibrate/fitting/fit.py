@@ -139,7 +139,7 @@ class Fit(Calibration, Result):
 
         >>> from calibrate import from_datasheet
         >>> from_datasheet(idle_latency=80e-6, peak_iops=600e3).station().most
-        193
+        192
         """
         from calibrate.fitting.station import station_of
 
