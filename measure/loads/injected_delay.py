@@ -7,6 +7,10 @@ from typing import ClassVar
 
 from measure.loads.base import LoadKind, MemoryLoad
 
+DEFAULT_DELAYS = (0, 20, 50, 100, 150, 200, 300, 500, 700, 1000, 2500)
+"""Iterations of the idle loop: half of them in the bend, which lies at 50 to 300 on machines of 2 to 8 loaders."""
+QUICK_DELAYS = (0, 50, 100, 200, 2500)
+
 
 @dataclass(frozen=True, repr=False)
 class InjectedDelay(MemoryLoad):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from measure.loads.injected_delay import DEFAULT_DELAYS
 from measure.machine.host import Cache, host_facts
 from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place
 from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
@@ -128,9 +129,6 @@ def huge_pages(size_bytes: int) -> int:
 Kind = Literal["loaded", "idle", "peak"]
 
 MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
-DEFAULT_DELAYS = (0, 20, 50, 100, 150, 200, 300, 500, 700, 1000, 2500)
-"""Iterations of the idle loop: half of them in the bend, which lies at 50 to 300 on machines of 2 to 8 loaders."""
-QUICK_DELAYS = (0, 50, 100, 200, 2500)
 
 BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
 

@@ -50,9 +50,7 @@ from measure.machine.process import now
 from measure.memory.placement import Words, allocate, huge_page_share
 from measure.memory.plan import (
     BUFFERS,
-    DEFAULT_DELAYS,
     MLC_DELAYS,
-    QUICK_DELAYS,
     MemoryPlan,
     Point,
     plan_buffers,
@@ -254,9 +252,7 @@ def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator
 
 
 __all__ = [
-    "DEFAULT_DELAYS",
     "MLC_DELAYS",
-    "QUICK_DELAYS",
     "MemoryPlan",
     "plan_buffers",
     "plan_memory",

@@ -20,7 +20,7 @@ from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.run import keeping, minutes
 from calibrate.cli.options import flag, option, page_in
 from calibrate.cli.progress import Bar
-from measure.memory.plan import DEFAULT_DELAYS, QUICK_DELAYS
+from measure.loads.injected_delay import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.units import format_duration
 
 if TYPE_CHECKING:

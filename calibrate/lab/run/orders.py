@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
 from measure.loads import ClosedLoad, Depth, InjectedDelay, Load, load_from_dict
+from measure.loads.injected_delay import DEFAULT_DELAYS
 from measure.machine.files import write_durably
-from measure.memory.plan import DEFAULT_DELAYS
 
 Device = Literal["known", "disk", "memory", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)

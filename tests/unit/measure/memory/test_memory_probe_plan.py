@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from measure.loads.injected_delay import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
 from measure.memory.placement import Placement
 from measure.memory.plan import MemoryFacts, choose_buffer, left_to_allocate
-from measure.memory.probe import DEFAULT_DELAYS, MLC_DELAYS, QUICK_DELAYS, MemoryPlan, plan_memory
+from measure.memory.probe import MLC_DELAYS, MemoryPlan, plan_memory
 
 MiB, GiB = 2**20, 2**30
 CACHES = (Cache(1, "Data", 32 * 2**10, 1), Cache(2, "Unified", MiB, 1), Cache(3, "Unified", 32 * MiB, 8))
