@@ -48,14 +48,7 @@ from measure.loads import BufferSize, InjectedDelay
 from measure.machine.host import allowed_cpus, host_facts
 from measure.machine.process import now
 from measure.memory.placement import Words, allocate, huge_page_share
-from measure.memory.plan import (
-    BUFFERS,
-    MLC_DELAYS,
-    MemoryPlan,
-    Point,
-    plan_buffers,
-    plan_memory,
-)
+from measure.memory.plan import BUFFERS, MLC_DELAYS, MemoryPlan, Point, plan_buffers, plan_memory
 from measure.memory.record import ProbeRecord, Trial, parse_record
 from measure.memory.threads import (
     Chaser,
