@@ -495,19 +495,3 @@ def recorded_options(details: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
                 yield value
             else:
                 yield from recorded_options(value)
-
-
-def recorded_caches(details: Mapping[str, Any]) -> dict[str, float]:
-    """The data caches of the measured machine, smallest first; {name: bytes}."""
-    given = details.get("caches")
-    if isinstance(given, Mapping):
-        sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
-    else:
-        facts = details.get("host_facts")
-        listed = facts.get("caches", ()) if isinstance(facts, Mapping) else ()
-        sizes = {
-            f"level-{c['level']}": float(c["size_bytes"])
-            for c in listed
-            if isinstance(c, Mapping) and c.get("kind") != "Instruction" and {"level", "size_bytes"} <= c.keys()
-        }
-    return dict(sorted(sizes.items(), key=lambda item: item[1]))

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.inference.parameters import ROUGH, Array, Mask, reaching, widened
-from calibrate.inference.weights import SPREAD, middle, quantiles
+from calibrate.inference.parameters import ROUGH, Array, Mask
+from calibrate.inference.weights import SPREAD, middle, reaching, scattered, widened
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import ClosedModel
 from calibrate.models.curves import CurveModel
@@ -105,29 +105,31 @@ def knee_of(fit: Calibration) -> Knee:
     return _closed(fit, model) if isinstance(model, ClosedModel) else _tangent(fit)
 
 
-def measured_crossing(loads: Array, throughput: Array, response: Array, noise: Array | float = 0.0) -> float | None:
-    """R1 Xpeak of points (m,), ascending in load; None where depth 1 or the peak was not measured.
+def measured_crossing(
+    loads: Array, throughput: Array, response: Array, noise: Array | float = 0.0
+) -> tuple[float, float] | None:
+    """R1 Xpeak of points (m,), ascending in load, and its relative standard error.
 
-    ``noise`` (m,) are the relative standard errors of the throughputs: the highest of several noisy points is too high,
-    so the peak is the mean of the points of ``at_peak``.
+    None where depth 1 or the peak was not measured. ``noise`` (m,) are the relative standard errors of the throughputs:
+    the highest of several noisy points is too high, so the peak is the mean of the points of ``at_peak``.
 
-    >>> measured_crossing(np.array([1.0, 8, 64]), np.array([10e3, 60e3, 80e3]), np.array([1e-4, 1.3e-4, 8e-4]))
+    >>> measured_crossing(np.array([1.0, 8, 64]), np.array([10e3, 60e3, 80e3]), np.array([1e-4, 1.3e-4, 8e-4]))[0]
     8.0
     """
     if len(loads) < 2 or loads[0] != 1:
         return None
     if loads[-1] < PAST * max(float(response[0] * throughput.max()), 1.0):
         return None
-    here = at_peak(loads, throughput, float(response[0]), noise)
-    precision = np.maximum(np.broadcast_to(noise, throughput.shape)[here], TIE) ** -2.0
+    errors = np.maximum(np.broadcast_to(noise, throughput.shape), TIE)
+    here = at_peak(loads, throughput, float(response[0]), errors)
+    precision = errors[here] ** -2.0
     peak = np.exp(np.average(np.log(throughput[here] / throughput.max()), weights=precision)) * throughput.max()
-    return max(float(response[0] * peak), 1.0)
+    return max(float(response[0] * peak), 1.0), float(np.sqrt(errors[0] ** 2 + 1 / precision.sum()))
 
 
-def at_peak(loads: Array, throughput: Array, lone_s: float, noise: Array | float) -> Mask:
+def at_peak(loads: Array, throughput: Array, lone_s: float, errors: Array) -> Mask:
     """True (m,) at the highest throughput, and at those far beyond the knee that equal it within noise."""
     top = first_highest(throughput)
-    errors = np.broadcast_to(noise, throughput.shape)
     near = np.log(throughput[top] / throughput) <= NEAR * np.hypot(errors, errors[top]) + TIE
     far = loads >= PAST * max(lone_s * float(throughput[top]), 1.0)
     return np.asarray((near & far) | (np.arange(len(loads)) == top))
@@ -135,23 +137,21 @@ def at_peak(loads: Array, throughput: Array, lone_s: float, noise: Array | float
 
 def _closed(fit: Calibration, model: ClosedModel) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
-    crossing = measured_crossing(used, x, r, np.array(fit.used_noise))
-    if crossing is None:
-        load, low, high = middle(fit.table, model.knee_load, fit.level)
-        definition = f"N* = R1 Xpeak, from the model{_lacking(fit)}"
-        if (sheet := fit.details.get(SHEET)) is not None:
-            load, definition = sheet["idle_latency_s"] * sheet["peak_per_s"], "N* = R1 Xpeak, both from the data sheet"
+    crossing, definition = measured_crossing(used, x, r, np.array(fit.used_noise)), MEASURED
+    expected, low, most = middle(fit.table, model.knee_load, fit.level)
+    peak = fit.table.quantiles(model.peak, (0.5,))[0]
+    if crossing is not None:
+        load = crossing[0]
+        low, high = scattered(fit.table, *crossing, 2 * fit.curve_model.process.own, fit.level)
+    elif (sheet := fit.details.get(SHEET)) is not None:
+        load, high = sheet["idle_latency_s"] * sheet["peak_per_s"], most
+        definition = "N* = R1 Xpeak, both from the data sheet"
     else:
-        (low, high), load, definition = _around(fit, crossing), crossing, MEASURED
+        load, high, definition = expected, most, f"N* = R1 Xpeak, from the model{_lacking(fit)}"
     low, high = widened(low, load, high, fit.between_runs, fit.level)
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
-    expected, most = fit.table.quantiles(model.knee_load, (0.5, 0.5 * (1 + fit.level)))
     if crossing is not None and expected > HIGHER * high:
-        high, definition = (
-            float(most),
-            f"{MEASURED}; the model's throughput still rises at {fit.load_type.at(max(used))}",
-        )
-    peak = fit.table.quantiles(model.peak, (0.5,))[0]
+        high, definition = most, f"{MEASURED}; the model's throughput still rises at {fit.load_type.at(max(used))}"
     at = min(fit.measurements(np.array([load])).quantiles((0.5,))[0, 0], peak)
     return Knee(
         load=load,
@@ -174,21 +174,12 @@ def _lacking(fit: Calibration) -> str:
     return f": {fit.load_type.at(1)} was not measured" if min(fit.used) != 1 else ": the peak was not measured"
 
 
-def _around(fit: Calibration, crossing: float) -> tuple[float, float]:
-    """The interval around a measured N*, from the noise of both measurements."""
-    noise = np.maximum(np.array(fit.used_noise), TIE)
-    here = at_peak(np.array(fit.used), np.array(fit.used_throughput_per_s), fit.used_response_s[0], noise)
-    squares = noise[0] ** 2 + 1 / float((noise[here] ** -2.0).sum())
-    deviation = np.sqrt(squares + 2 * fit.curve_model.process.own * fit.table.misfit**2)[:, None]
-    low, high = quantiles(0 * deviation, deviation, fit.table.weight, (0.5 * (1 - fit.level), 0.5 * (1 + fit.level)))
-    return crossing * float(np.exp(low[0])), crossing * max(float(np.exp(high[0])), 1.0)
-
-
 def _tangent(fit: Calibration) -> Knee:
     """The knee by the model's own definition."""
     model, delay = fit.curve_model, isinstance(fit.load_type, InjectedDelay)
-    shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    throughput, x_low, x_high = (float(v) for v in fit.table.quantiles(lambda v: model.knee(v).throughput, shares))
+    moves = float(np.hypot(fit.between_runs, _flatness(fit)))
+    throughput, x_low, x_high = middle(fit.table, lambda v: model.knee(v).throughput, fit.level)
+    x_low, x_high = widened(x_low, throughput, x_high, moves, fit.level)
     response = float(fit.table.quantiles(lambda v: model.knee(v).response, (0.5,))[0])
     reached = np.isfinite(model.knee(fit.table.values).load)
     share = float(fit.table.weight[reached].sum())
@@ -196,8 +187,6 @@ def _tangent(fit: Calibration) -> Knee:
     if share > 1 - fit.level:
         load, low, high = middle(fit.table.at(reached), lambda v: np.nan_to_num(model.knee(v).load), fit.level)
         high = high if np.isfinite(high) else None  # points that contradict each other leave it open
-    moves = float(np.hypot(fit.between_runs, _flatness(fit)))
-    x_low, x_high = widened(x_low, throughput, x_high, moves, fit.level)
     if load is not None and low is not None and high is not None and not delay:
         low, high = widened(low, load, high, moves, fit.level)
     if load is None or share < 0.5:

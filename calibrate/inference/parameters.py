@@ -20,7 +20,6 @@ is independent between measurements. s is inferred; ``length`` and ``own`` are g
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,27 +170,3 @@ def quantity(value: float | None, unit: str) -> str:
         return format_bytes(value, digits=3)
     base, per, rest = unit.partition(" per ")
     return format_duration(value) + per + rest if base == "s" else f"{plain_number(value)} {unit}".strip()
-
-
-def reaching(low: float, high: float, least: float, level: float) -> float:
-    """The lower end of an interval, or ``least`` where the distribution piles up at that bound.
-
-    An interval between two quantiles never includes the bound itself, although a device of one server is at it
-    (N* = c = 1). Where the lower quantile is no further from the bound than that of a uniform density would be, the
-    density does not fall towards the bound, and the bound is included.
-    """
-    tail = (1 - level) / 2
-    return least if low - least <= tail / (1 - tail) * (high - least) else low
-
-
-def widened(low: float, estimate: float, high: float, share: float, level: float) -> tuple[float, float]:
-    """The ends of an interval at ``level``, widened by a further relative standard deviation ``share``.
-
-    >>> [round(end, 3) for end in widened(0.5, 1.0, 4.0, 0.1, 0.9)]
-    [0.49, 4.039]
-    """
-    if not share or not 0 < low <= estimate <= high < np.inf:
-        return low, high
-    more = share * NormalDist().inv_cdf(0.5 * (1 + level))
-    below, above = (np.hypot(np.log(ratio), more) for ratio in (estimate / low, high / estimate))
-    return float(estimate * np.exp(-below)), float(estimate * np.exp(above))

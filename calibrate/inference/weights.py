@@ -437,3 +437,37 @@ def middle(table: Weights, quantity_of: Quantity, level: float) -> tuple[float, 
     """The median of a positive quantity and the ends of its interval at ``level``: estimate, low, high."""
     estimate, low, high = table.quantiles(quantity_of, (0.5, 0.5 * (1 - level), 0.5 * (1 + level)))
     return float(estimate), float(low), float(high)
+
+
+def scattered(table: Weights, measured: float, error: float, own: float, level: float) -> tuple[float, float]:
+    """The ends of the interval at ``level`` of a figure with the relative standard error ``error``.
+
+    ``own`` is the share of the misfit's variance that it has beside.
+    """
+    deviation = np.sqrt(error**2 + own * table.misfit**2)[:, None]
+    low, high = quantiles(0 * deviation, deviation, table.weight, (0.5 * (1 - level), 0.5 * (1 + level)))
+    return measured * float(np.exp(low[0])), measured * max(float(np.exp(high[0])), 1.0)
+
+
+def reaching(low: float, high: float, least: float, level: float) -> float:
+    """The lower end of an interval, or ``least`` where the distribution piles up at that bound.
+
+    An interval between two quantiles never includes the bound itself, although a device of one server is at it
+    (N* = c = 1). Where the lower quantile is no further from the bound than that of a uniform density would be, the
+    density does not fall towards the bound, and the bound is included.
+    """
+    tail = (1 - level) / 2
+    return least if low - least <= tail / (1 - tail) * (high - least) else low
+
+
+def widened(low: float, estimate: float, high: float, share: float, level: float) -> tuple[float, float]:
+    """The ends of an interval at ``level``, widened by a further relative standard deviation ``share``.
+
+    >>> [round(end, 3) for end in widened(0.5, 1.0, 4.0, 0.1, 0.9)]
+    [0.49, 4.039]
+    """
+    if not share or not 0 < low <= estimate <= high < np.inf:
+        return low, high
+    more = share * NormalDist().inv_cdf(0.5 * (1 + level))
+    below, above = (np.hypot(np.log(ratio), more) for ratio in (estimate / low, high / estimate))
+    return float(estimate * np.exp(-below)), float(estimate * np.exp(above))

@@ -10,18 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from calibrate.inference.parameters import (
-    ASSUMED,
-    LEVEL,
-    ROUGH,
-    Array,
-    Estimate,
-    IntArray,
-    Mask,
-    carried,
-    quantity,
-    widened,
-)
+from calibrate.inference.parameters import ASSUMED, LEVEL, ROUGH, Array, Estimate, IntArray, Mask, carried, quantity
 from calibrate.inference.weights import (
     SPREAD,
     Known,
@@ -31,6 +20,7 @@ from calibrate.inference.weights import (
     normal_nodes,
     predictive,
     quantiles,
+    widened,
 )
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
 from calibrate.models.curves import TIMES, CurveModel

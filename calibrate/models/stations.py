@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.inference.parameters import Array, Estimate, MisfitProcess, Parameter, reaching
-from calibrate.inference.weights import Weights
+from calibrate.inference.parameters import Array, Estimate, MisfitProcess, Parameter
+from calibrate.inference.weights import Weights, reaching
 from calibrate.models.closed import ClosedModel
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.models.structure import (

@@ -38,7 +38,7 @@ from measure.auditing.curve_shape import (
     without_outliers,
 )
 from measure.auditing.littles_law import BlockVerdict, Diagnosis, check_littles_law, diagnoses
-from measure.auditing.memory import check_buffer_sizes, check_memory
+from measure.auditing.memory import check_buffer_sizes, check_memory, recorded_caches
 from measure.auditing.origins import check_copies, check_origins, not_measured
 from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
@@ -47,7 +47,7 @@ from measure.formats.fio.steady_state import check_steady
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, MemoryLoad
 from measure.origin import ORIGIN, PUBLISHED, judged
 from measure.repeats import check_outliers, each_series
-from measure.sweep import WOKEN_LATE, Sweep, describe_series, placed, recorded_caches, recorded_options
+from measure.sweep import WOKEN_LATE, Sweep, describe_series, placed, recorded_options
 from measure.units import format_bytes, format_duration, format_rate
 
 

@@ -8,6 +8,7 @@ unit error. A DRAM access takes no less than about 45 ns on any machine, and a l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import BufferSize, InjectedDelay, MemoryLoad
 from measure.repeats import each_series
-from measure.sweep import Sweep, recorded_caches
+from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, plain_number
 
 CACHE_LATENCY_S = 20e-9
@@ -219,3 +220,19 @@ def known_peak(sweep: Sweep) -> float | None:
     probed = sweep.provenance.details.get("peaks_bytes_per_s", {}).items()
     found = {float(peak["mean"]) for traffic, peak in probed if series == traffic or series.startswith(f"{traffic},")}
     return found.pop() if len(found) == 1 else None
+
+
+def recorded_caches(details: Mapping[str, Any]) -> dict[str, float]:
+    """The data caches of the measured machine, smallest first; {name: bytes}."""
+    given = details.get("caches")
+    if isinstance(given, Mapping):
+        sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
+    else:
+        facts = details.get("host_facts")
+        listed = facts.get("caches", ()) if isinstance(facts, Mapping) else ()
+        sizes = {
+            f"level-{c['level']}": float(c["size_bytes"])
+            for c in listed
+            if isinstance(c, Mapping) and c.get("kind") != "Instruction" and {"level", "size_bytes"} <= c.keys()
+        }
+    return dict(sorted(sizes.items(), key=lambda item: item[1]))

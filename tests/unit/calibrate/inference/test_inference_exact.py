@@ -17,9 +17,8 @@ from calibrate.inference.parameters import (
     carried,
     covariance_of,
     quantity,
-    reaching,
 )
-from calibrate.inference.weights import Weights
+from calibrate.inference.weights import Weights, reaching
 from calibrate.models.calibration import estimates
 
 LOADS = np.array([1.0, 2.0, 8.0, 64.0])
