@@ -224,7 +224,7 @@ class Points:
             chosen = replace(self, notes=(*self.notes, note))
         seen = load.by_law(curve.throughput_per_s[known], curve.response_time_s[known])
         by_law = load.response_by_law(self.load, self.throughput_per_s)
-        if seen is None or by_law is None or not known.any():
+        if seen is None or by_law is None or not known.any() or load.thinking_s:  # few wait of many who think
             return chosen
         off = np.log(seen / curve.load[known])
         thousands = round(float(np.median(off)) / np.log(1000))

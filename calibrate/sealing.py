@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.answer import knees_labelled
+from calibrate.fitting.any_load import predict
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_file import hashes_of
-from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Mask
 from calibrate.points import points_of
 from measure.errors import DataError, MeasureError

@@ -11,6 +11,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calibrate.inference.parameters import how_sure, quantity
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
 from measure.units import Figure, format_bandwidth, format_duration, with_interval
 from qsim.text_table import labelled, table, without_empty
@@ -258,6 +259,7 @@ def long_text(fit: Fit) -> str:
 PLAIN = {
     "p-norm": "a smooth curve",
     "p-norm with onset": "a smooth curve",
+    "p-norm with onset, any load": "a smooth curve",
     "p-norm with onset and decline": "a smooth curve that falls past its peak",
 }
 """Plain names of the models that are not textbook queues; ``--details`` has their proper names."""
@@ -265,10 +267,10 @@ PLAIN = {
 
 def method_text(fit: Fit) -> str:
     """The curve behind the answer, and its points: ``a smooth curve through all 5 points``."""
-    curve = PLAIN.get(fit.model)
+    curve, load = PLAIN.get(fit.model), f"; {who}" if (who := fit.details.get(ORIGIN_OF_KIND)) else ""
     if curve is None or not fit.used:
-        return f"{curve or fit.model} from {fit.basis}"
-    return f"{curve} through {fit.basis}"
+        return f"{curve or fit.model} from {fit.basis}{load}"
+    return f"{curve} through {fit.basis}{load}"
 
 
 def fit_text(fit: Fit, heading: str) -> str:

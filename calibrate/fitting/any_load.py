@@ -19,17 +19,14 @@ from calibrate.fitting.predicted_curve import predict as predict_at
 from calibrate.fitting.station import COVERED, KNOTS, reach
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
+from calibrate.models.any_load import SCV, SCV_LOG_SD
 from calibrate.models.calibration import Calibration
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
 from measure.units import format_duration, format_rate
-from qsim.analytic.any_load import Curves, Present, nodes
+from qsim.analytic.any_load import COARSE, FINE, Curves, Present, nodes
 from qsim.distributions import law_from_dict
-
-SCV_LOG_SD = 1.0
-"""The prior of the squared coefficient of variation of service, where nothing tells it: 1, uncertain by a factor of e.
-"""
 
 RARE = 0.01
 """The largest share of time with more requests present than the points cover, without a remark."""
@@ -79,9 +76,11 @@ def predict(fit: Calibration, at: Sequence[float] | Array | Load) -> Prediction:
     >>> [f"{1e6 * time:.0f}" for time in strangers.response_time_s]
     ['82', '96']
     """
-    if not isinstance(at, Load):
+    if fit.is_seen_through_chain:
+        at = at if isinstance(at, Load) else replace(fit.load_type, values=tuple(np.atleast_1d(at)))
+    elif not isinstance(at, Load):
         return predict_at(fit, at)
-    if _is_own_kind(fit.load_type, at):
+    elif _is_own_kind(fit.load_type, at):
         return predict_at(fit, at.values)
     if not isinstance(at, (ArrivalRate, ClosedLoad)):
         raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {at.plural}")
@@ -110,27 +109,39 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad) -> Predictio
     if isinstance(load, ArrivalRate):
         x = x_low = x_high = values
     else:
-        thinking = load.think or 0.0 if isinstance(load, Clients) else 0.0
-        x, x_high, x_low = (values / (time + thinking) for time in (r, r_low, r_high))  # N = X (R + Z)
+        x, x_high, x_low = (values / (time + load.thinking_s) for time in (r, r_low, r_high))  # N = X (R + Z)
     columns = (values, x, x_low, x_high, r, r_low, r_high)
     return Prediction(*columns, fit.level, replace(load, values=()), (*_remarks(fit, found, load),), fit.block_bytes)
 
 
+def drawn_responses(fit: Calibration, load: Load) -> Array:
+    """Mean response times (w, m) under the values of ``load`` of possible devices, without the error of measurement."""
+    if not isinstance(load, ArrivalRate | ClosedLoad):
+        raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {load.plural}")
+    found = possible_devices(fit)
+    return np.array([load.present(found.curves, n, found.scv).response for n in load.values]).T
+
+
 def possible_devices(fit: Calibration, count: int = SPREAD) -> PossibleDevices:
     """``count`` devices drawn evenly from ``fit``, with their misfit along the curve."""
-    if not isinstance(fit.load_type, ClosedLoad):
+    chained = fit.is_seen_through_chain
+    if not (chained or isinstance(fit.load_type, ClosedLoad)):
         raise DataError(
             f"{fit.series or 'the fit'} is over {fit.load_type.plural}, and only a fit over depths, clients or threads "
             "predicts another kind of load"
         )
-    deepest = max(fit.used) if fit.used else reach(fit) / COVERED
     top = reach(fit)
+    deepest = max(fit.used) if fit.used and not chained else top / COVERED
     loads = np.unique(np.rint(np.geomspace(1, top, KNOTS)))
-    logs, rows = fit.drawn(loads, count=count)
+    logs, rows = fit.device.drawn(loads, count=count)
     own = np.sqrt(fit.curve_model.process.own) * fit.table.misfit[rows]
     known = _known_scv(fit)
     unknown = np.exp(SCV_LOG_SD * normal_nodes(count, 2)[:, 1])
-    curves = Curves(nodes(top), Curves(loads, logs).log_rates_at(nodes(top)), deepest)
+    spacing = COARSE if chained else FINE
+    n = nodes(top, spacing)
+    curves = Curves(n, Curves(loads, logs).log_rates_at(n), deepest, spacing)
+    if chained:
+        return PossibleDevices(curves, fit.table.values[rows, SCV], own)
     return PossibleDevices(curves, unknown if known is None else np.full(count, known), own)
 
 
@@ -195,12 +206,14 @@ def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[s
     """What the prediction assumes."""
     known = _known_scv(fit)
     spread = "service times may vary little or much (measure depth 1 with a histogram to narrow this)"
+    if fit.is_seen_through_chain:
+        spread = f"service times have an scv near {found.middle_scv:.2g}, as fitted"
     if known is not None:
         spread = f"service times have an scv of {known:.2g}, as the latencies at depth 1"
     if isinstance(load, ArrivalRate):
         yield f"{'Poisson' if load.gap_scv else 'evenly spaced'} arrivals; {spread}"
-    elif isinstance(load, Clients) and load.think:
-        yield f"a think time of {format_duration(load.think)}; {spread}"
+    elif load.thinking_s:
+        yield f"a think time of {format_duration(load.thinking_s)}; {spread}"
     if isinstance(load, ArrivalRate):
         middle = found.middle
         if load.present(middle, max(load.values), found.middle_scv).beyond[0] > RARE:

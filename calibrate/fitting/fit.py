@@ -19,6 +19,7 @@ from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.sweep import Sweep
 from measure.ties import first_highest, first_lowest
@@ -62,7 +63,8 @@ class Fit(Calibration, Result):
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:
         """The reported parameters with intervals; for queue depths also c, S and Z."""
-        if self.given is not None or self.points is None or not isinstance(self.load_type, ClosedLoad):
+        closed = isinstance(self.load_type, ClosedLoad) and not self.is_seen_through_chain
+        if self.given is not None or self.points is None or not closed:
             return self.curve_parameters
         from calibrate.models.stations import servers_and_think
 
@@ -76,7 +78,7 @@ class Fit(Calibration, Result):
         columns = (np.array(c) for c in (self.used, self.used_throughput_per_s, self.used_response_s))
         priors = {p.name: p.prior_log_sd for p in self.curve_model.parameters(*columns) if p.prior_log_sd is not None}
         found = estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
-        if "N*" in found:  # the same as the knee
+        if "N*" in found and isinstance(self.load_type, ClosedLoad):  # the same as the knee
             k = self.knee
             found["N*"] = replace(
                 found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
@@ -143,7 +145,7 @@ class Fit(Calibration, Result):
         """
         from calibrate.fitting.station import station_of
 
-        return station_of(self, visits, extrapolate)
+        return station_of(self.device, visits, extrapolate)
 
     def queue(self, n: int, *, extrapolate: bool = False, structure: bool = False) -> Network:
         """``n`` requests that circle on the device: a closed queue, whose throughput is that of ``predict``.
@@ -159,13 +161,13 @@ class Fit(Calibration, Result):
         """
         from calibrate.fitting.station import queue_of, structure_queue
 
-        return structure_queue(self, n) if structure else queue_of(self, n, extrapolate)
+        return structure_queue(self.device, n) if structure else queue_of(self.device, n, extrapolate)
 
     def draws(self, k: int, *, seed: int = 0) -> list[Fit]:
         """``k`` fits, each a possible device: rows of the table of weights, drawn with their weights."""
         from calibrate.fitting.station import draws_of
 
-        return draws_of(self, k, seed)
+        return draws_of(self.device, k, seed)
 
     def simpy(self, env: Environment, *, seed: int = 0, extrapolate: bool = False) -> DeviceInSimPy:
         """The device in your own SimPy simulation: ``yield device.request()`` returns when it is served."""
@@ -249,7 +251,8 @@ def fit(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    made = replace(made, measured=len(points), law=chosen.closed.law)
+    known = {k: v for k, v in sweep.provenance.details.items() if k == ORIGIN_OF_KIND}
+    made = replace(made, measured=len(points), law=chosen.closed.law, details={**made.details, **known})
     return replace(made, contradicted=is_contradicted(made, sweep))
 
 
@@ -315,7 +318,7 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     (Gunther, Guerrilla Capacity Planning, 2007). Empty where the load is not a number of clients, or there are fewer
     than three points.
     """
-    if not isinstance(points.load_type, CountedLoad) or len(points) < 3:
+    if not isinstance(points.load_type, CountedLoad) or points.load_type.thinking_s or len(points) < 3:
         return {}
     figures = fit_points(points, model_named("Universal Scalability Law"), level=level).parameters
     return {name: figures[name] for name in ("contention", "coherency")}

@@ -56,6 +56,9 @@ STEPS = 240
 REACH = 64.0
 """The curve is computed up to this multiple of the knee, or of the deepest point."""
 
+CHAINED_STEPS, CHAINED_REACH = 64, 4.0
+"""The same where each load costs a chain."""
+
 PEAKS = ("Xmax", "B")
 
 FEW = 64
@@ -102,7 +105,9 @@ class Knee:
 def knee_of(fit: Calibration) -> Knee:
     """The knee of ``fit``: N* for closed loads, else by the definition of its model."""
     model = fit.curve_model
-    return _closed(fit, model) if isinstance(model, ClosedModel) else _tangent(fit)
+    if isinstance(model, ClosedModel) and isinstance(fit.load_type, ClosedLoad):
+        return _closed(fit, model)
+    return _tangent(fit)
 
 
 def measured_crossing(
@@ -137,7 +142,9 @@ def at_peak(loads: Array, throughput: Array, lone_s: float, errors: Array) -> Ma
 
 def _closed(fit: Calibration, model: ClosedModel) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
-    crossing, definition = measured_crossing(used, x, r, np.array(fit.used_noise)), MEASURED
+    chained = fit.is_seen_through_chain
+    crossing = None if chained else measured_crossing(used, x, r, np.array(fit.used_noise))
+    definition = MEASURED
     expected, low, most = middle(fit.table, model.knee_load, fit.level)
     peak = fit.table.quantiles(model.peak, (0.5,))[0]
     if crossing is not None:
@@ -147,7 +154,8 @@ def _closed(fit: Calibration, model: ClosedModel) -> Knee:
         load, high = sheet["idle_latency_s"] * sheet["peak_per_s"], most
         definition = "N* = R1 Xpeak, both from the data sheet"
     else:
-        load, high, definition = expected, most, f"N* = R1 Xpeak, from the model{_lacking(fit)}"
+        load, high = expected, most
+        definition = f"{model.knee_definition}, from the model{'' if chained else _lacking(fit)}"
     low, high = widened(low, load, high, fit.between_runs, fit.level)
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
     if crossing is not None and expected > HIGHER * high:
@@ -158,7 +166,7 @@ def _closed(fit: Calibration, model: ClosedModel) -> Knee:
         low=low,
         high=high,
         throughput_per_s=float(at),
-        response_time_s=float(load / at),
+        response_time_s=float(load / at) - fit.load_type.thinking_s,
         definition=definition,
         load_name=fit.load_name,
         identified=bool(high / low < ROUGH),
@@ -275,6 +283,8 @@ def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array
         return np.linspace(0.002, 0.999, STEPS) * top
     if isinstance(fit.load_type, InjectedDelay):
         return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
+    if fit.is_seen_through_chain:
+        return np.unique(np.rint(np.geomspace(1.0, CHAINED_REACH * max(knee or 1.0, used), CHAINED_STEPS)))
     most = (knee or 1.0) * REACH
     most = most if fit.curve_model.is_formula else min(most, 4096.0)
     return np.geomspace(1.0, max(most, 2 * used, 64.0), STEPS)
@@ -328,7 +338,7 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
     throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
     if path.is_closed:
-        response = load / throughput  # by N = X R, which medians of X and R over devices do not obey
+        response = load / throughput - fit.load_type.thinking_s  # medians of X and R over devices break N = X (R + Z)
     if not isinstance(fit.load_type, InjectedDelay):
         note = note or beyond(fit, load)
     if low is not None and high is not None:

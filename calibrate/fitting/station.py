@@ -21,7 +21,7 @@ from calibrate.fitting.knee import knee_of
 from calibrate.fitting.predicted_curve import collapses_beyond, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
-from calibrate.models.calibration import Calibration
+from calibrate.models.calibration import PRESENT, Calibration
 from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open import OpenModel
 from calibrate.models.stations import ServersAndDelay, servers_and_think
@@ -36,6 +36,8 @@ from qsim.errors import InvalidParameterError
 
 COVERED = 4
 """A station covers up to this many times the deepest load that was measured; a data sheet's, this many times its N*."""
+LEAST_REACH = 16.0
+"""Under thinking users or arrivals more are often present than on average."""
 MOST = 1 << 16
 EVERY, PER_OCTAVE = 32, 8
 """X(n) is predicted at every n up to the first number, then at the second per octave, with log-cubic interpolation."""
@@ -118,6 +120,8 @@ def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Network:
 
 def reach(fit: Calibration) -> int:
     """The largest number of requests that a station of ``fit`` covers."""
+    if PRESENT in fit.device.details:
+        return math.ceil(COVERED * max(float(fit.device.details[PRESENT]), LEAST_REACH))
     if not isinstance(fit.load_type, ClosedLoad):
         delays = predict(fit, _delays(fit))
         return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()) * (1 - TIE))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal, Self
@@ -26,9 +26,12 @@ from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_de
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import Points
 from measure.errors import DataError
-from measure.loads import ClosedLoad, Load, MemoryLoad
+from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, MemoryLoad
 from measure.units import counted
 from qsim.errors import InvalidParameterError
+
+ANY_LOAD = "p-norm with onset, any load"
+"""The model of points that are seen through the chain of what is present."""
 
 MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "queue_depth": {
@@ -49,8 +52,9 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "M/M/1": ("open", "MM1"),
         "M/D/1": ("open", "MD1"),
     },
+    "any": {ANY_LOAD: ("any_load", "AnyLoad")},
 }
-"""Kind of load -> {model name: (module, class or instance)}, the usual one first."""
+"""Kind of load -> {model name: (module, class or instance)}, the usual one first; ``any``: of thinking users too."""
 
 
 def model_for(points: Points, name: str | None) -> CurveModel:
@@ -59,6 +63,8 @@ def model_for(points: Points, name: str | None) -> CurveModel:
         return _named_for(points, name)
     if isinstance(points.load_type, MemoryLoad):
         return model_named(next(iter(MODELS[points.load_type.kind])))
+    if points.load_type.thinking_s:
+        return model_named(ANY_LOAD).under(points.load_type)
     if isinstance(points.load_type, ClosedLoad):
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     from calibrate.models.open import usual_open
@@ -67,7 +73,9 @@ def model_for(points: Points, name: str | None) -> CurveModel:
 
 
 def _named_for(points: Points, name: str) -> CurveModel:
-    found = model_named(name)
+    found = model_named(name).under(points.load_type)
+    if name == ANY_LOAD and isinstance(points.load_type, ClosedLoad | ArrivalRate):
+        return found
     kind = next((kind for kind, models in MODELS.items() if name in models), "queue_depth")
     if kind != points.load_type.kind:
         wanted = f"{kind.replace('_', ' ')}s"
@@ -103,6 +111,9 @@ USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_
 
 TABLE = ("values", "misfit", "weight", "directions")
 """The columns of a table of weights in a file."""
+
+PRESENT = "most requests present"
+"""The key in a device's details of the highest mean number present, X R, that was measured."""
 
 AXES = 4
 """Number of principal axes of the misfit that are drawn evenly."""
@@ -187,7 +198,7 @@ class Calibration:
     @cached_property
     def curve_model(self) -> CurveModel:
         """The model of the curve."""
-        return model_named(self.model)
+        return model_named(self.model).under(self.load_type)
 
     @property
     def closed_model(self) -> ClosedModel:
@@ -198,6 +209,24 @@ class Calibration:
                 "qsim fit DATA --out fit.json"
             )
         return self.curve_model
+
+    @property
+    def device(self) -> Self:
+        """The fit over requests present, which predicts X(n): of points under thinking users or arrivals, their device.
+
+        Such a device passes through no point, as a load of its own kind was not measured.
+        """
+        if not self.is_seen_through_chain:
+            return self
+        none: Any = dict.fromkeys(USED, ())
+        means = (x * r for x, r in zip(self.used_throughput_per_s, self.used_response_s, strict=True))
+        details = {**self.details, PRESENT: max(means, default=1.0)}
+        return replace(self, load_type=Depth(), points=None, given=None, details=details, **none)
+
+    @property
+    def is_seen_through_chain(self) -> bool:
+        """Whether the points vary another load than the requests present: users who think, or arrivals."""
+        return self.model == ANY_LOAD and (isinstance(self.load_type, ArrivalRate) or bool(self.load_type.thinking_s))
 
     @property
     def load_name(self) -> str:

@@ -228,7 +228,7 @@ class OnsetPNorm(PNorm):
 
     name = "p-norm with onset"
     assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
-    strata = (
+    strata: Sequence[Stratum] = (
         Stratum(0.2, {"p": SHARP, "onset": 1.0}),
         Stratum(0.05, {"p": SHARP}),
         Stratum(0.3, {"onset": 1.0}),

@@ -15,6 +15,7 @@ from typing import ClassVar
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.points import Points
+from measure.loads import Load
 
 TOLERANCE = 0.1
 """Relative standard deviation of a peak (or a data sheet's figure) from what a device reaches."""
@@ -58,6 +59,10 @@ class CurveModel(ABC):
     @abstractmethod
     def knee(self, values: Array) -> KneePoint:
         """The knee for each row of parameter values (n, d)."""
+
+    def under(self, load: Load) -> CurveModel:
+        """The model over another kind of ``load``, where it has one for each."""
+        return self
 
     def knee_load(self, values: Array) -> Array:
         """The load (n,) of the knee alone, which some models compute faster."""

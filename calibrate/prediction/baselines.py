@@ -294,6 +294,8 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
     chosen = fitted.points or points.at(calibrated)  # its own, whose structure may be known already
     deepest, of_kind = float(points.load.max()), map(model_named, MODELS[points.load_type.kind])
     models = [model for model in of_kind if _may_hold(model, chosen, deepest)]
+    if points.load_type.thinking_s:  # the others take users for requests present
+        models = []
     if fitted.model not in {m.name for m in models}:
         models.append(fitted.curve_model)
     climbed = []

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.answer import knee_word
+from calibrate.fitting.any_load import predict
 from calibrate.fitting.fit import Fit, doubts_of_its_points, fit
 from calibrate.fitting.knee import Knee
-from calibrate.fitting.predicted_curve import Prediction, grid, predict
+from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.inference.parameters import Array, Mask
 from calibrate.next import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, points_of, residuals_pct
@@ -413,7 +414,8 @@ def compare(
             f"{points.load_type.kind.replace('_', ' ')}; fit this sweep itself: qsim fit DATA"
         )
     used = made.was_used(points)
-    done = Comparison(fit=made, points=points, held_out=~used, predicted=predict(made, points.load), sweep=sweep)
+    predicted = predict(made, replace(points.load_type, values=points.load.tolist()))
+    done = Comparison(fit=made, points=points, held_out=~used, predicted=predicted, sweep=sweep)
     return replace(done, fit=replace(made, refuted=True)) if done.refutes else done
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.application.system import System
+from calibrate.fitting.any_load import predict
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.predicted_curve import Prediction, grid, predict
+from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.application import system_lines
 from calibrate.report.compared.curves import latency_against_throughput

@@ -7,10 +7,12 @@ interpolated linearly in logarithms. The interval ends where the limits of the p
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtri
 
+from calibrate.fitting.any_load import drawn_responses
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.knee import PAST, Knee, beyond, ends_of, first_reaching, load_at
 from calibrate.fitting.station import falls
@@ -50,14 +52,21 @@ def objective_knee(fit: Fit, time_s: float) -> Knee:
     """
     _check(time_s)
     definition, loads = f"mean response time within {format_duration(time_s)}", _looked_at(fit, time_s)
-    closed = isinstance(fit.load_type, ClosedLoad)
-    logs, _ = fit.drawn(loads, "throughput" if closed else "response")
-    responses = loads / np.exp(logs + falls(fit, loads, len(logs))) if closed else np.exp(logs)
+    responses = _possible_responses(fit, loads)
     longest = time_s * (1 + ROUNDING)
     ends = ends_of(load_at(loads, first_reaching(responses / longest)), fit.level)
     times = fit.predict(loads).response_time_s
     load = float(load_at(loads, first_reaching(times[None] / longest))[0])
     return _knee(fit, load, ends, definition, loads, f"the response takes {format_duration(times[0])}")
+
+
+def _possible_responses(fit: Fit, loads: Array) -> Array:
+    """Mean response times (w, m) at ``loads`` (m,) of possible devices."""
+    if fit.is_seen_through_chain:
+        return drawn_responses(fit, replace(fit.load_type, values=tuple(loads)))
+    closed = isinstance(fit.load_type, ClosedLoad)
+    logs, _ = fit.drawn(loads, "throughput" if closed else "response")
+    return loads / np.exp(logs + falls(fit, loads, len(logs))) if closed else np.exp(logs)
 
 
 def _knee(fit: Fit, load: float, ends: Ends, definition: str, loads: Array, lightest: str, note: str = "") -> Knee:
@@ -81,6 +90,9 @@ def _looked_at(fit: Fit, time_s: float) -> Array:
     loads = fit.paths.load
     if not isinstance(fit.load_type, ClosedLoad):  # no bandwidth is predicted beyond the highest
         return loads[loads <= max(fit.used)] if isinstance(fit.load_type, Bandwidth) else loads
+    if fit.is_seen_through_chain:
+        deepest = PAST * (time_s + fit.load_type.thinking_s) * float(fit.paths.peak.max())
+        return np.unique(np.rint(np.geomspace(1, min(max(deepest, loads[-1]), DEEPEST), FURTHER)))
     most = fit.load_type.most if fit.closed_model.is_formula else DEEPEST
     deepest = min(PAST * time_s * float(fit.paths.peak.max()), most)
     return np.append(loads, np.geomspace(loads[-1], max(deepest, loads[-1]), FURTHER + 1)[1:])

@@ -89,6 +89,11 @@ class Load(ABC):
         """What to measure where points are too few."""
 
     @property
+    def thinking_s(self) -> float:
+        """The think time Z between an answer and the next request, seconds; 0 where there is none, or none is known."""
+        return 0.0
+
+    @property
     def named(self) -> str:
         """The name with the unit; requests need none."""
         return f"{self.name} ({self.unit})"

@@ -42,6 +42,10 @@ class Clients(CountedLoad):
             raise InvalidParameterError("noun", f"must be a word such as users, not {self.noun!r}", value=self.noun)
 
     @property
+    def thinking_s(self) -> float:
+        return self.think or 0.0
+
+    @property
     def law(self) -> str:
         return "N = X R" if self.think == 0 else "N = X (R + Z)"
 
@@ -56,7 +60,7 @@ class Clients(CountedLoad):
     def present(self, curves: Curves, load: float, scv: FloatArray | float) -> Present:
         if not self.think:
             return curves.closed(load)
-        return curves.under_thinking(load, self.think, 0.5 * (1 + scv))
+        return curves.under_thinking(max(round(load), 1), self.think, 0.5 * (1 + scv))
 
     def by_law(self, throughput_per_s: Figures, response_s: Figures) -> Figures | None:
         return None if self.think is None else throughput_per_s * (response_s + self.think)

@@ -37,33 +37,46 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.open.birth_death import weights
 
-DENSE = 64
-"""Every whole number up to this one is a node."""
 
-STEPS_PER_DEVIATION = 3.0
-"""Beyond, nodes lie sqrt(n) over this apart: the number at many servers varies by about sqrt(n)."""
+class Spacing(NamedTuple):
+    """Every whole number up to ``dense`` is a node; beyond, nodes lie sqrt(n) / ``per_deviation`` apart.
+
+    The number at many servers varies by about sqrt(n).
+    """
+
+    dense: int = 64
+    per_deviation: float = 3.0
+
+
+FINE, COARSE = Spacing(), Spacing(16, 1.5)
+"""Coarse chains are mostly within 0.5 % of fine ones, and a third as large."""
 
 LEAST = 1e-300
+MOST_STEP = 600.0
+"""Steps of a logarithm beyond this are zero or infinity to a float."""
+
 _LOG_GAMMA = np.frompyfunc(math.lgamma, 1, 1)
 
 
 @lru_cache(maxsize=64)
-def nodes(top: float) -> FloatArray:
+def nodes(top: float, spacing: Spacing = FINE) -> FloatArray:
     """Numbers present (m,) at which X(n) is given: 1, 2, ... 64, then sqrt(n) / 3 apart, to ``top`` itself.
 
     >>> nodes(3).tolist(), nodes(80)[-4:].tolist()
     ([1.0, 2.0, 3.0], [72.0, 75.0, 78.0, 80.0])
     """
     last = max(math.ceil(top), 1)
-    count = int(2 * STEPS_PER_DEVIATION * (math.sqrt(last) - math.sqrt(DENSE))) if last > DENSE else 0
-    far = np.rint((math.sqrt(DENSE) + np.arange(1, count + 1) / (2 * STEPS_PER_DEVIATION)) ** 2)
-    found = np.unique(np.concatenate([np.arange(1.0, min(DENSE, last) + 1), far[far < last], [float(last)]]))
+    dense, steps = spacing.dense, 2 * spacing.per_deviation
+    count = int(steps * (math.sqrt(last) - math.sqrt(dense))) if last > dense else 0
+    far = np.rint((math.sqrt(dense) + np.arange(1, count + 1) / steps) ** 2)
+    found = np.unique(np.concatenate([np.arange(1.0, min(dense, last) + 1), far[far < last], [float(last)]]))
     found.setflags(write=False)
     return found
 
@@ -89,12 +102,13 @@ class Present:
 class Curves:
     """w stations by their curves: ``log_rate`` (w, m) is ln X(n) at ``n`` (m,), which are ``nodes``.
 
-    ``known`` is the largest number present for which X(n) is known.
+    ``known`` is the largest number present for which X(n) is known, ``spacing`` that of the nodes of populations.
     """
 
     n: FloatArray
     log_rate: FloatArray
     known: float = math.inf
+    spacing: Spacing = FINE
 
     def closed(self, population: float) -> Present:
         """``population`` customers who come back at once."""
@@ -108,7 +122,7 @@ class Curves:
 
         ``variability`` is V, one or (w,), of services alone: (1 + cs²) / 2. The law of the thinking does not matter.
         """
-        at = _from_both_ends(population)
+        at = _from_both_ends(population, self.spacing)
         rate = self.log_rates_at(at)
         free = np.array(math.lgamma(population + 1) - _LOG_GAMMA(population - at + 1), dtype=float)
         steps = np.diff(free, prepend=0.0) - np.diff(at, prepend=0.0) * math.log(think_time) - _sums(at, rate)
@@ -185,9 +199,10 @@ class _Chain:
         return np.asarray(more / (share.sum(axis=1) + tail))
 
 
-def _from_both_ends(population: float) -> FloatArray:
+@lru_cache(maxsize=64)
+def _from_both_ends(population: float, spacing: Spacing) -> FloatArray:
     """Nodes (k,) to ``population``, also dense where few are elsewhere."""
-    forth = nodes(population)
+    forth = nodes(population, spacing)
     return np.asarray(np.unique(np.concatenate([forth, population - forth[forth < population]])))
 
 
@@ -221,7 +236,7 @@ def _stretched(
     width = np.diff(n, prepend=0.0)
     waits = np.clip((n - full[:, None]) / width, 0.0, 1.0)
     each = steps / width
-    stretched = -np.sign(each) * np.log(_longer(np.exp(-np.abs(each)), v[:, None]))
+    stretched = np.sign(each) * np.log1p(np.expm1(np.minimum(np.abs(each), MOST_STEP)) / v[:, None])
     made, longer = weights(((1 - waits) * each + waits * stretched) * width), _longer(ratio, v)
     busy = np.clip(np.concatenate(([0.0], n)) - full[:, None] + 1, 0.0, 1.0)
     before, now = (_odds_of_waiting(n, *chain, busy) for chain in ((p, ratio), (made, longer)))

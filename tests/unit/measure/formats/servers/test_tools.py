@@ -164,9 +164,12 @@ def test_k6_prints_milliseconds_and_may_leave_out_what_failed(tmp_path):
     assert "failed-answers" not in {f.check for f in load(tmp_path / "k6.json").findings}
 
 
-def test_users_that_think_are_no_closed_load():
-    assert row("k6-think.json")["load"] == pytest.approx(2.36)
-    assert "the users think" in checks("k6-think.json")["load-generator"]
+def test_the_think_time_of_users_who_loop_is_what_their_iterations_leave():
+    point = row("k6-think.json")
+    assert point["load"] == 20
+    think_s = load(RUNS / "k6-think.json").load_type.think
+    assert think_s == pytest.approx(20 / point["throughput_per_s"] - point["latency_s"], rel=1e-3)
+    assert "users who think for" in checks("k6-think.json")["load-kind"]
 
 
 def test_a_load_generator_that_is_the_bottleneck_is_told_by_little_s_law():

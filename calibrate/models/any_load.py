@@ -1,0 +1,182 @@
+"""A device calibrated under thinking users or arrivals: the curve X(n) of requests present, seen through its chain.
+
+The parameters are those of the p-norm with onset. Each possible curve gives the response time at every measured load
+by the chain of :mod:`qsim.analytic.any_load`. Where the curve is wrong by a share e around a load, ln R is wrong by
+s e, s being the load's sensitivity, and the mean of n requests that queue has a relative error of about 2 s / sqrt(n):
+
+    ln R ~ N(ln R of the chain, noise^2 + s^2 (misfit^2 + 4 / n))
+
+which gives little weight to points near the peak. The spread of service times acts on waiting: it is that of lone
+requests where known, else a parameter, ``scv``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calibrate.inference.nodes import Stratum, table_by_likelihood
+from calibrate.inference.parameters import Array, MisfitProcess, Parameter
+from calibrate.inference.weights import Weights
+from calibrate.models.closed import SHARP, OnsetPNorm
+from calibrate.models.curves import TOLERANCE, KneePoint
+from calibrate.points import Points
+from measure.loads import ArrivalRate, ClosedLoad, Depth, Load
+from qsim.analytic.any_load import COARSE, Curves, Present, nodes
+
+SCV_LOG_SD = 1.0
+"""The prior of the squared coefficient of variation of service, where nothing tells it: 1, uncertain by a factor of e.
+"""
+
+SCV = 4
+"""The column of the scv."""
+
+HEADROOM, HEADROOM_LOG_SD = 0.2, 2.0
+"""The prior of the peak over the highest throughput, minus 1."""
+
+BY_CHANCE = 0.9
+"""Users may complete more than the device's peak by chance; an arrival rate above it would not be served."""
+
+COUNT = 128
+"""Nodes of a set: each costs a chain at every point."""
+
+DEEPER, LEAST_TOP = 4.0, 64.0
+"""The chain reaches to this many times the number present, and to this number at least."""
+
+IMPOSSIBLE = -1e6
+"""The log likelihood of a device that does not serve what was served."""
+
+NOT_SERVED = 1e6
+"""The response time of a rate that is not served, in lone requests."""
+
+SHARES = np.linspace(0.02, 0.98, 25)
+"""Shares of the peak among which the one of maximal power is sought."""
+
+
+class AnyLoad(OnsetPNorm):
+    """X(n) as the p-norm with onset, from points of ``load``; a row is N*, Xmax, p, onset and scv.
+
+    ``curve`` and ``knee`` are over the values of ``load``, ``throughput`` is X(n) over the requests present.
+    """
+
+    name = "p-norm with onset, any load"
+    assumption = "while n requests are present they are served at a rate X(n), a p-norm with onset, however they come"
+    process = MisfitProcess(length=1.0, own=1.0)
+    strata: Sequence[Stratum] = (Stratum(0.25, {"p": SHARP, "onset": 1.0}), Stratum(0.3, {"onset": 1.0}), Stratum(0.45))
+    is_formula = False
+
+    def __init__(self, load: ArrivalRate | ClosedLoad | None = None) -> None:
+        self.load = Depth() if load is None else load
+        open_knee = "tangent: the rate of maximal power X / R"
+        closed_knee = "N* = (R1 + Z) Xpeak" if self.load.thinking_s else "N* = R1 Xpeak"
+        self.knee_definition = open_knee if isinstance(self.load, ArrivalRate) else closed_knee
+
+    def under(self, load: Load) -> AnyLoad:
+        return AnyLoad(load) if isinstance(load, ArrivalRate | ClosedLoad) else self
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        crossing, _, *shape = super().parameters(loads, throughput, response)
+        first = max(float(response.min() * throughput.max()) * (1 + HEADROOM), 1.05)
+        headroom = Parameter("headroom", "", 1e-6, 1e6, HEADROOM, HEADROOM_LOG_SD)
+        scv = Parameter("scv", "", 1e-3, 100.0, 1.0, SCV_LOG_SD)
+        return (replace(crossing, prior_median=first), headroom, *shape, scv)
+
+    def weights(self, points: Points, peak: float | None = None) -> Weights:
+        first, headroom, *others = self.parameters(points.load, points.throughput_per_s, points.response_time_s)
+        most = float(points.throughput_per_s.max()) * (1.0 if isinstance(self.load, ArrivalRate) else BY_CHANCE)
+        if peak is not None:
+            headroom = replace(headroom, prior_median=peak / most - 1, prior_log_sd=TOLERANCE * peak / (peak - most))
+        known = {} if points.closed.alone is None else {"scv": points.closed.alone.scv}
+        strata = [Stratum(one.share, {**one.fixed, **known}) for one in self.strata]
+        seen = _Seen.of(points, self.misfit.sizes()[0])
+
+        def as_peak(values: Array) -> Array:  # Xmax is above the highest throughput, by a headroom
+            return np.column_stack([values[:, :1], most * (1 + values[:, 1:2]), values[:, 2:]])
+
+        def log_likelihood(values: Array) -> Array:
+            curves = self.curves(as_peak(values), seen.top)
+            each = [seen.log_likelihood(i, self._present(curves, n, values)) for i, n in enumerate(points.load)]
+            return np.asarray(np.sum(each, axis=0))
+
+        table = table_by_likelihood((first, headroom, *others), strata, log_likelihood, self.misfit, COUNT)
+        return replace(table, values=as_peak(table.values))
+
+    def curves(self, values: Array, top: float) -> Curves:
+        """X(n) of each row, to ``top`` requests present."""
+        n = nodes(top, COARSE)
+        return Curves(n, self.log_throughput(values, n), spacing=COARSE)
+
+    def _present(self, curves: Curves, load: float, values: Array) -> Present:
+        return self.load.present(curves, float(load), values[:, SCV])
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {**super().report(values), "N*": ("", self._crossing(values)), "scv": ("", values[:, SCV])}
+
+    def _crossing(self, values: Array) -> Array:
+        """(R1 + Z) Xpeak (n,); under arrivals that of requests present, R1 Xpeak."""
+        return np.asarray(np.maximum((self.lone(values) + self.load.thinking_s) * self.peak(values), 1.0))
+
+    def knee_load(self, values: Array) -> Array:
+        return self.knee(values).load if isinstance(self.load, ArrivalRate) else self._crossing(values)
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        if isinstance(self.load, ClosedLoad) and not self.load.thinking_s:
+            return super().curve(values, loads)
+        slowest = NOT_SERVED * self.lone(values)
+        curves = self.curves(values, self._top(values))
+        found = [self._present(curves, load, values) for load in loads]
+        response = np.array([np.minimum(one.response, slowest) for one in found]).T
+        return np.array([one.throughput for one in found]).T, response
+
+    def _top(self, values: Array) -> float:
+        return max(LEAST_TOP, 2 * DEEPER * float(np.median(values[:, 0])))
+
+    def knee(self, values: Array) -> KneePoint:
+        if not isinstance(self.load, ArrivalRate):
+            load = self._crossing(values)
+            there = [self.curve(row[None], np.array([n])) for row, n in zip(values, load, strict=True)]
+            return KneePoint(load, *(np.array([one[k][0, 0] for one in there]) for k in (0, 1)))
+        peak = self.peak(values)
+        curves = self.curves(values, self._top(values))
+        by_peak = replace(curves, log_rate=curves.log_rate - np.log(peak)[:, None])
+        found = np.array([self._present(by_peak, share, values).response for share in SHARES]).T
+        power = np.log(SHARES) - np.log(found)
+        best = np.clip(power.argmax(axis=1), 1, len(SHARES) - 2)
+        left, middle, right = (np.take_along_axis(power, best[:, None] + k, 1)[:, 0] for k in (-1, 0, 1))
+        bend = left - 2 * middle + right
+        shift = np.clip(np.where(bend < 0, 0.5 * (left - right) / np.where(bend < 0, bend, 1.0), 0.0), -1, 1)
+        share = SHARES[best] + shift * (SHARES[1] - SHARES[0])
+        highest = middle - 0.25 * (left - right) * shift
+        return KneePoint(share * peak, share * peak, share / np.exp(highest) / peak)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Measured response times (m,): logarithms, and the squares of their noise and of their error of sampling.
+
+    ``sizes`` (k,) are those of the misfit; the chain reaches to ``top`` requests present.
+    """
+
+    log_response: Array
+    noise: Array
+    sampling: Array
+    sizes: Array
+    top: float
+
+    @classmethod
+    def of(cls, points: Points, sizes: Array) -> _Seen:
+        spread = np.nan_to_num(points.response_spread, nan=0.0) ** 2 / np.maximum(points.repeats, 1)
+        requests = np.full(len(points), np.inf) if points.requests is None else points.requests
+        present = float((points.throughput_per_s * points.response_time_s).max())
+        top = max(DEEPER * present, LEAST_TOP)
+        return cls(np.log(points.response_time_s), spread, 4 / np.maximum(requests, 1.0), sizes, top)
+
+    def log_likelihood(self, point: int, at: Present) -> Array:
+        """(k, n) of ``point`` for n devices, of which it finds ``at``."""
+        served = np.isfinite(at.response)
+        missed = self.log_response[point] - np.log(np.where(served, at.response, 1.0))
+        moved = np.where(served, at.sensitivity, 1.0) ** 2
+        variance = self.noise[point] + moved * (self.sizes[:, None] ** 2 + self.sampling[point])
+        return np.where(served, -0.5 * missed**2 / variance - 0.5 * np.log(variance), IMPOSSIBLE)

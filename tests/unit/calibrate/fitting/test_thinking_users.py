@@ -1,0 +1,91 @@
+"""Points of users who think calibrate the device behind them, and predict it under every kind of load."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up import points_at
+
+from calibrate import Fit, compare, fit, objective_knee
+from measure import Sweep, load
+from measure.loads import ArrivalRate, Clients, Depth
+from qsim import MMcN, solve
+
+KINDS = Path(__file__).parents[3] / "data" / "kinds"
+SERVICE = 0.01
+
+
+@pytest.fixture(scope="module", params=["k6-thinking", "think_stats_history.csv"])
+def one_server(request: pytest.FixtureRequest) -> Fit:
+    """One server of 10 ms under users who think for a second, as k6 and Locust print them."""
+    return fit(load(KINDS / request.param))
+
+
+def test_the_device_behind_the_users_is_found(one_server: Fit) -> None:
+    found = one_server.parameters
+    assert found["R1"].estimate == pytest.approx(SERVICE, rel=0.05)
+    assert found["Xmax"].estimate == pytest.approx(1 / SERVICE, rel=0.03)
+    assert one_server.knee.load == pytest.approx(101, rel=0.02)  # (R1 + Z) Xpeak
+    assert one_server.knee.definition.startswith("N* = (R1 + Z) Xpeak")
+    assert one_server.ninety.load == pytest.approx(96.5, abs=2)
+    assert "users who think for 1.0 s: found" in repr(one_server).splitlines()[0]
+
+
+def test_its_own_users_are_predicted_through_the_chain(one_server: Fit) -> None:
+    users = [25, 71, 150]
+    exact = [solve(MMcN(population=n, think_time=1, service_time=SERVICE, servers=1)).W for n in users]
+    found = one_server.predict(users)
+    assert found.response_time_s == pytest.approx(exact, rel=0.05)
+    assert found.throughput_per_s == pytest.approx(np.array(users) / (found.response_time_s + 1), rel=0.005)
+    assert one_server.predict(Clients(users, think=1.0, noun="users")).response_time_s == pytest.approx(exact, rel=0.05)
+
+
+def test_an_objective_of_30_ms_is_met_by_71_users(one_server: Fit) -> None:
+    knee = objective_knee(one_server, 0.03)
+    assert knee.load == pytest.approx(71.5, abs=1.5)
+    assert knee.low <= 71.5 <= knee.high
+
+
+def test_clients_who_do_not_think_and_strangers_are_predicted(one_server: Fit) -> None:
+    closed = one_server.predict(Clients([1, 4, 16]))
+    assert closed.throughput_per_s == pytest.approx(100, rel=0.03)
+    assert closed.response_time_s == pytest.approx([0.01, 0.04, 0.16], rel=0.03)
+    strangers = one_server.predict(ArrivalRate([50.0, 80.0]))
+    assert strangers.response_time_s == pytest.approx([0.02, 0.05], rel=0.05)
+
+
+def test_its_station_serves_requests_not_users(one_server: Fit) -> None:
+    station = one_server.station()
+    assert solve(one_server.queue(4)).throughput == pytest.approx(100, rel=0.03)
+    assert station.time.mean == pytest.approx(SERVICE, rel=0.05)
+    assert "S" not in one_server.parameters  # servers are told by closed points alone
+
+
+def test_a_fit_file_keeps_the_kind_of_load(one_server: Fit) -> None:
+    again = Fit.from_dict(one_server.to_dict())
+    assert again.load_type == one_server.load_type
+    assert again.predict([71]).to_dicts() == one_server.predict([71]).to_dicts()
+    assert again.knee.load == pytest.approx(one_server.knee.load)
+
+
+def test_held_out_users_are_within_their_bands() -> None:
+    users = np.array([10, 20, 40, 80, 120, 200, 400])
+    exact = [solve(MMcN(population=int(n), think_time=0.1, service_time=SERVICE, servers=8)) for n in users]
+    made = Sweep(points_at(users, [e.throughput for e in exact], [e.W for e in exact]), load_type=Clients(think=0.1))
+    compared = compare(made, [10, 80, 200])
+    assert (np.abs(compared.residual_response_pct[compared.held_out]) < 15).all()
+    assert compared.inside[compared.held_out].all()
+
+
+def test_a_closed_sweep_of_the_device_agrees_with_that_of_its_users() -> None:
+    loads = np.array([1, 2, 4, 8, 32])
+    closed = fit(Sweep(points_at(loads, np.minimum(loads, 4) / SERVICE), load_type=Depth()))
+    users = np.array([4, 40, 60, 80, 160])
+    exact = [solve(MMcN(population=int(n), think_time=0.2, service_time=SERVICE, servers=4)) for n in users]
+    thinking = fit(
+        Sweep(points_at(users, [e.throughput for e in exact], [e.W for e in exact]), load_type=Clients(think=0.2))
+    )
+    for load_asked in (Depth([2, 16]), ArrivalRate([100.0, 300.0]), Clients([30, 90], think=0.2)):
+        one, other = (f.predict(load_asked).response_time_s for f in (closed, thinking))
+        assert one == pytest.approx(other, rel=0.12)
+    assert thinking.station().speeds[15] == pytest.approx(4, rel=0.1)
