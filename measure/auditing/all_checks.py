@@ -44,6 +44,7 @@ from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
+from measure.formats.which_kind import think_time_is_found
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, MemoryLoad
 from measure.origin import ORIGIN, PUBLISHED, judged
 from measure.repeats import check_outliers, each_series
@@ -63,6 +64,8 @@ def not_checked(sweep: Sweep) -> list[str]:
         missing.append("repeats (every load was measured once)")
     if unmeasured := not_measured(sweep):
         missing.append(f"Little's law ({unmeasured})")
+    if think_time_is_found(sweep):
+        missing.append("Little's law (it gave the think time)")
     if not isinstance(sweep.load_type, MemoryLoad) and not set(STEADY).issubset(points.columns):
         missing.append("drift within runs (no log of them)")
     return missing
@@ -141,7 +144,7 @@ def corrected(sweep: Sweep) -> Sweep:
 
     Writes to the page cache cannot be corrected. Sweeps that are not closed are returned unchanged.
     """
-    if not isinstance(sweep.load_type, ClosedLoad):
+    if not isinstance(sweep.load_type, ClosedLoad) or sweep.load_type.thinking_s:
         return sweep
     verdict, found = diagnoses(sweep)
     points = sweep.points.copy()

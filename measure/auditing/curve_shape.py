@@ -43,8 +43,8 @@ class ClosedCurve:
 
     @property
     def ratio(self) -> Floats:
-        """X R / N; 1 where Little's law holds."""
-        return self.throughput * self.latency / self.load
+        """X (R + Z) / N; 1 where Little's law holds."""
+        return self.throughput * (self.latency + self.load_type.thinking_s) / self.load
 
     @property
     def independent(self) -> NDArray[np.bool_]:
@@ -58,8 +58,8 @@ class ClosedCurve:
 
     @property
     def implied_latency(self) -> Floats:
-        """N / X, seconds: the response time that depth and throughput imply."""
-        return self.load / self.throughput
+        """N / X - Z, seconds: the response time that depth and throughput imply."""
+        return self.load / self.throughput - self.load_type.thinking_s
 
     def at(self, point: int) -> str:
         """A point's load in words: "depth 8", "8 clients"."""

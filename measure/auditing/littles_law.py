@@ -16,6 +16,7 @@ import numpy as np
 
 from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Finding, Severity
+from measure.formats.which_kind import think_time_is_found
 from measure.loads import CountedLoad
 from measure.origin import rows_to_judge
 from measure.sweep import Sweep
@@ -50,7 +51,8 @@ class Diagnosis:
         if len(ratios) > 8:
             found, places = ratio_range(self.curve.ratio), f"from {of.place(f'{loads[0]} to {loads[-1]}')}"
             places += f" (worst {ratios[worst]} at {loads[worst]})"
-        return f"X R / N is {found} {places}.{self.more}"
+        ratio = "X (R + Z) / N" if of.thinking_s else "X R / N"
+        return f"{ratio} is {found} {places}.{self.more}"
 
     def finding(self) -> Finding:
         """The finding, at the point farthest from the law."""
@@ -122,7 +124,7 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
     """
     if np.all(np.abs(curve.ratio - 1) <= TOLERANCE):
         return Diagnosis(curve, "holds", "info")
-    for test in _HYPOTHESES:
+    for test in () if curve.load_type.thinking_s else _HYPOTHESES:
         if (found := test(curve, siblings)) is not None:
             return found
     of_fio = "" if isinstance(curve.load_type, CountedLoad) else " (fio's iops, lat and iodepth_level; not clat)"
@@ -134,6 +136,9 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
 def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
     """Findings on the law: how well it holds, or why not. Points that it corrected do not show that it holds."""
     verdict, found = diagnoses(sweep)
+    if think_time_is_found(sweep):
+        yield Finding("littles-law", "info", *_FOUND)
+        return
     if not found and rows_to_judge(sweep.points).any():
         yield Finding("littles-law", "info", *_UNKNOWN_DEPTH)
     if verdict is not None:
@@ -141,15 +146,21 @@ def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
     holding = [np.abs(d.curve.ratio - 1)[d.curve.independent] for d in found if d.cause == "holds"]
     if holding := [points for points in holding if len(points)]:
         deviation = np.concatenate(holding)
+        law = "N = X (R + Z)" if sweep.load_type.thinking_s else "N = X R"
         yield Finding(
             "littles-law",
             "info",
-            f"N = X R holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
+            f"{law} holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
             f"is {100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
         )
     yield from (d.finding() for d in found if d.cause != "holds")
 
 
+_FOUND = (
+    "N = X (R + Z) cannot be checked: the think time Z was found by it.",
+    "",
+    "tell the think time: --columns think=1s",
+)
 _UNKNOWN_DEPTH = (
     "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
     "the load was not recorded, or it was given in requests a second and not in requests.",

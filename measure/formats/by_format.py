@@ -22,6 +22,7 @@ from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
 from measure.formats.watched import looks_like_record, record_sweep
+from measure.formats.which_kind import of_its_kind, told_apart
 from measure.sweep import Sweep, join
 from measure.text_files import HEAD_BYTES, STDIN, read_head, read_text, reading, shown_name
 
@@ -154,10 +155,12 @@ def counted_characters(before: int, file: InputFile, where: str) -> int:
 
 
 def sweep_of(kind: Format, files: Sequence[InputFile], columns: Columns = None, units: Columns = None) -> Sweep:
-    """The sweep in files of one format."""
+    """The sweep in files of one format, its kind of load as ``columns`` tell it or as its points do."""
+    columns, told = told_apart(columns)
     with reading(", ".join(f.name for f in files[:_NAMED])):
         if kind == "log":
             sweep = log_sweep([f.path for f in files])
         else:
             sweep = _TEXTS[kind].read({f.name: f.text for f in files}, columns, units)
+            sweep = of_its_kind(sweep, told)
     return replace(sweep, raw=tuple(f.path for f in files if f.path != STDIN), name=sweep.name or files[0].name)

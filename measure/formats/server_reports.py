@@ -19,7 +19,8 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
-from measure.loads import ArrivalRate, CountedLoad, counted_in
+from measure.formats.which_kind import FROM_TOOL, ORIGIN_OF_KIND
+from measure.loads import ArrivalRate, CountedLoad, Gaps, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, told
 from measure.sweep import Provenance, Sweep
 from measure.units import parse_duration, plain_number
@@ -49,25 +50,12 @@ class ServerRun:
     requests: float | None = None
     failed: float = 0.0
     series: str = ""
+    gaps: Gaps = "poisson"
+    """Those between arrivals, of a run at a rate."""
+    cycles: bool = False
+    """Whether the tool says that its users circulate, although they may pause between two requests."""
     notes: tuple[str, ...] = ()
     """Remarks on the run, in sentences without a full stop."""
-    clients_origin: str = MEASURED
-
-
-THINKING = 0.8
-"""Where a smaller share of users than this is outstanding, the others think between two requests."""
-
-
-def circulating(users: float, outstanding: float) -> tuple[float, tuple[str, ...]]:
-    """The load of ``users``, of which ``outstanding`` = X R wait for a response, and remarks on it.
-
-    >>> circulating(20, 2.36)[0], circulating(10, 8.0)[0]
-    (2.36, 10)
-    """
-    if outstanding >= THINKING * users:
-        return users, ()
-    load = float(f"{outstanding:.3g}")
-    return load, (f"the users think: the load is the {load:g} that wait for an answer, not {users:g} users",)
 
 
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
@@ -107,7 +95,7 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None 
                 "load": load,
                 "throughput_per_s": run.throughput_per_s,
                 "latency_s": run.response_s or load / run.throughput_per_s,
-                ORIGIN["load"]: computed("X R") if _is_computed(run) else run.clients_origin,
+                ORIGIN["load"]: computed("X R") if _is_computed(run) else MEASURED,
                 ORIGIN["latency_s"]: MEASURED if run.response_s else computed("N / X"),
                 "source": file,
                 "pattern": None,
@@ -118,12 +106,16 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None 
         findings += [*said, *_doubts(run, file, load)]
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
-    kind = ArrivalRate() if opened.pop() else counted_in(listed[0][1].unit)
+    kind = ArrivalRate(gaps=listed[0][1].gaps) if opened.pop() else counted_in(listed[0][1].unit)
+    details: dict[str, Any] = {FROM_TOOL: True} if all(run.cycles for _, run in listed) else {}
+    if isinstance(kind, ArrivalRate):
+        gaps = "evenly spaced" if kind.gaps == "paced" else "Poisson"
+        details = {ORIGIN_OF_KIND: f"{gaps} arrivals, as its tool sends"}
     if isinstance(kind, CountedLoad):
         each, found = _count_pipelines(table, kind.plural, tools, pipeline, name)
         placed = [f if f.load is None else replace(f, load=f.load * each) for f in findings]
         findings, kind = [*placed, *found], kind if each == 1 else counted_in(REQUESTS)
-    origin = Provenance(tool=tools.pop(), source=", ".join(runs))
+    origin = Provenance(tool=tools.pop(), source=", ".join(runs), details=details)
     return Sweep(table, kind, origin, _distinct(findings), name=name)
 
 
@@ -273,6 +265,19 @@ def wrk(text: str, name: str) -> ServerRun:
     )
 
 
+PACED_LOOP = "wrk2 sends at even gaps, and a response time counts from when its request was due"
+
+WRK2 = r"^\s*Thread calibration: |HdrHistogram - Recorded Latency"
+"""Lines that wrk2 prints and wrk does not."""
+
+
+def wrk2(text: str, name: str) -> ServerRun:
+    """Read a run of wrk2, which holds a rate; it prints the one that it reached."""
+    run = wrk(text, name)
+    rate = run.throughput_per_s
+    return replace(run, tool="wrk2", clients=None, rate_per_s=rate, gaps="paced", notes=(PACED_LOOP,))
+
+
 def ab(text: str, name: str) -> ServerRun:
     """Read a run of ApacheBench, whose mean time per request is clients / throughput; connection times are whole ms."""
     clients = number(r"^Concurrency Level:\s+(\d+)", text, "Concurrency Level", name)
@@ -403,20 +408,8 @@ def locust(text: str, name: str) -> list[ServerRun]:
             time_ms = _sum_ms(last) - _sum_ms(first)
             failed = int(last["Total Failure Count"]) - int(first["Total Failure Count"])
             rate, mean = count / seconds, time_ms / count / 1e3
-            load, notes = circulating(float(users), rate * mean)
-            runs.append(
-                ServerRun(
-                    "locust",
-                    rate,
-                    mean,
-                    clients=load,
-                    unit="users",
-                    requests=count,
-                    failed=failed,
-                    notes=notes,
-                    clients_origin=computed("X R") if notes else MEASURED,
-                )
-            )
+            run = ServerRun("locust", rate, mean, clients=float(users), unit="users", requests=count, failed=failed)
+            runs.append(run)
     if not runs:
         raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")
     return runs

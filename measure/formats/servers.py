@@ -15,10 +15,10 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.formats import server_reports
-from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, circulating, servers_sweep
-from measure.origin import MEASURED, computed
+from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, servers_sweep
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
+from measure.units import plain_number
 
 
 def documents(text: str) -> list[Mapping[str, Any]]:
@@ -68,12 +68,12 @@ def oha(found: Mapping[str, Any], name: str) -> ServerRun:
 
 
 def k6(found: Mapping[str, Any], name: str) -> ServerRun:
-    """Read k6's summary: its virtual users pause between iterations, so the load is X R, the number outstanding."""
+    """Read k6's summary: of virtual users who loop, and may pause in each iteration, or of iterations at a rate."""
     metrics = {key: value.get("values", value) for key, value in found["metrics"].items() if isinstance(value, Mapping)}
     times = metrics.get("http_req_duration", {})
     rate, mean = _number(metrics.get("http_reqs", {}), "rate", name), _number(times, "avg", name) / 1e3
     users = float(metrics.get("vus_max", metrics.get("vus", {})).get("max", 0)) or None
-    load, notes = (None, ()) if users is None else circulating(users, rate * mean)
+    arrivals = _rate_of_iterations(metrics, users)
     percents = {50.0: times["med"] / 1e3} if "med" in times else {}
     percents |= {float(k[2:-1]): float(v) / 1e3 for k, v in times.items() if k.startswith("p(")}
     failed = metrics.get("http_req_failed", {})
@@ -83,14 +83,30 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
         "k6",
         rate,
         mean,
-        clients=load,
+        clients=None if arrivals else users,
         unit="users",
+        rate_per_s=rate if arrivals else None,
+        gaps="paced",
+        cycles="iteration_duration" in metrics,
         percentiles=percents,
         requests=count,
         failed=share * (count or 0),
-        notes=notes or (CLOSED_LOOP,),
-        clients_origin=computed("X R") if notes else MEASURED,
+        notes=(arrivals,) if arrivals else (CLOSED_LOOP,),
     )
+
+
+ALL_BUSY = 0.8
+"""k6's users iterate without a pause: where fewer than this share are busy, an executor of rates starts them."""
+
+
+def _rate_of_iterations(metrics: Mapping[str, Any], users: float | None) -> str:
+    """What says that iterations were started at a rate, their number times their duration; empty where users loop."""
+    rate = metrics.get("iterations", {}).get("rate")
+    mean = metrics.get("iteration_duration", {}).get("avg")
+    if users is None or rate is None or mean is None or rate * mean / 1e3 >= ALL_BUSY * users:
+        return ""
+    busy = plain_number(rate * mean / 1e3, 2)
+    return f"k6 started iterations at a rate, in even gaps: they kept {busy} of {users:g} users busy"
 
 
 def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
@@ -136,6 +152,7 @@ def _number(values: Mapping[str, Any], key: str, name: str) -> float:
 Reader = Callable[[str, str], ServerRun]
 
 TEXTS: Mapping[str, tuple[str, str, Reader]] = {
+    "wrk2": (server_reports.WRK2, r"^Running .* test @ ", server_reports.wrk2),
     "wrk": (r"^Running .* test @ ", r"^Running .* test @ ", server_reports.wrk),
     "ab": (r"^This is ApacheBench|^Concurrency Level:", r"^Concurrency Level:", server_reports.ab),
     "hey": (r"^Summary:\n\s+Total:\s+[\d.]+ secs", r"^Summary:", server_reports.hey),

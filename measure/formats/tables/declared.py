@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from measure.errors import DataError
 from measure.formats.tables.column_names import LOAD_ROLES, OPEN_UNIT, UNITS, ColumnRole, unit_in_name, unit_scale
+from measure.formats.which_kind import TOLD
 from measure.units import parse_bytes
 
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
@@ -35,12 +36,13 @@ def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
         role, _, rest = (p.strip() for p in part.partition("="))
         if not rest:
             raise DataError(f"--columns: {part!r} is not role=column; write it like {EXAMPLE}")
-        check_role(role)
+        if role not in TOLD:
+            check_role(role)
         if role in columns:
             raise DataError(f"--columns names the role {role!r} twice ({columns[role]!r} and {rest!r}); keep one")
         columns[role] = rest
         column, _, unit = (p.strip() for p in rest.rpartition(":"))
-        if column and UNITS[role]:
+        if column and UNITS.get(role):
             unit_scale(role, unit)
             columns[role], units[role] = column, unit
     if not columns:

@@ -1,0 +1,232 @@
+"""Which load made these points: requests in flight, users who think, or arrivals, told or found.
+
+Of a table with N, X and R the interactive response time law, N = X (R + Z), tells: Z = N / X - R is about zero at every
+point where N requests are always in flight, and the same time at every point where N users think. Where it is neither,
+the kind is unknown, and asked. A tool that prints its kind, as wrk does, or fio's depths, is not doubted.
+
+The bounds hold for 275 published tables: of 265 with N in flight none is called thinking, and of 4 with users who think
+each is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Gaps, Load
+from measure.origin import ORIGIN, computed, word_of
+from measure.sweep import Sweep
+from measure.units import format_duration, parse_duration, plain_number
+
+Floats = NDArray[np.float64]
+
+IN_FLIGHT, MOST_IN_FLIGHT = 0.9, 1.25
+"""N is in flight where X R / N is above the first at the median, and nowhere above the second."""
+
+OF_THINKING, OF_CYCLE = 0.10, 0.05
+"""The think times of all points are one where they differ by at most these shares of Z and of N / X."""
+
+TOLD = ("think", "gaps")
+"""What --columns tells of the load beside columns: ``think=1s``, ``gaps=poisson``."""
+
+ORIGIN_OF_KIND = "load kind"
+"""The key in a sweep's details of how the kind of load is known, in words."""
+
+FROM_TOOL = "closed by the tool"
+"""The key in a sweep's details that says that N users circulate, who may think: one point tells their think time."""
+
+_COUNTS_REQUESTS = re.compile(r"(?i)depth|qd|outstanding|flight|jobs")
+
+
+def told_apart(columns: Mapping[str, str] | None) -> tuple[dict[str, str] | None, dict[str, str]]:
+    """``columns`` without what they tell of the load, and that.
+
+    >>> told_apart({"latency": "ms", "think": "1s"}), told_apart({"think": "0"})
+    (({'latency': 'ms'}, {'think': '1s'}), (None, {'think': '0'}))
+    """
+    given = dict(columns or {})
+    told = {role: given.pop(role) for role in TOLD if role in given}
+    return given or None, told
+
+
+def of_its_kind(sweep: Sweep, told: Mapping[str, str]) -> Sweep:
+    """The sweep with its kind of load as ``told``, or as its points tell; a Finding where they do not.
+
+    Raises DataError for what cannot be: a think time of another load than clients, or beyond N / X.
+    """
+    if "gaps" in told:
+        sweep = _with_gaps(sweep, told["gaps"])
+    if "think" in told:
+        return _told(sweep, told["think"])
+    return _found(sweep) if _may_think(sweep) else sweep
+
+
+def think_time_is_found(sweep: Sweep) -> bool:
+    """Whether the think time was found by N = X (R + Z), so that these points cannot check that law."""
+    return str(sweep.provenance.details.get(ORIGIN_OF_KIND, "")).endswith("found")
+
+
+def _with_gaps(sweep: Sweep, gaps: str) -> Sweep:
+    if not isinstance(sweep.load_type, ArrivalRate):
+        raise DataError(f"{sweep.name}: gaps={gaps} is of arrivals at a rate, and these are {sweep.load_type.plural}")
+    kinds: dict[str, Gaps] = {"poisson": "poisson", "paced": "paced"}
+    if gaps not in kinds:
+        raise DataError(f"--columns: gaps={gaps!r} is unknown; give poisson or paced")
+    said = "evenly spaced" if gaps == "paced" else "Poisson"
+    return _known(replace(sweep, load_type=ArrivalRate(gaps=kinds[gaps])), f"{said} arrivals: told")
+
+
+def _told(sweep: Sweep, text: str) -> Sweep:
+    """The sweep whose clients think for a time that the user says."""
+    load = sweep.load_type
+    if not isinstance(load, ClosedLoad):
+        raise DataError(f"{sweep.name}: think={text} is of clients, users or threads, and these are {load.plural}")
+    try:
+        think = 0.0 if text.strip() == "0" else parse_duration(text)
+    except ValueError as error:
+        raise DataError(f"--columns: the think time {text!r} is no time ({error}); write it like think=1s") from error
+    if think < 0:
+        raise DataError(f"--columns: the think time {text!r} is below zero; write it like think=1s, or think=0")
+    if think == 0:
+        return _known(sweep, "no think time: told")
+    cycle = (sweep.points["load"] / sweep.points["throughput_per_s"]).to_numpy(float)
+    if cycle.min() <= think:
+        at = load.at(float(sweep.points["load"].iloc[int(cycle.argmin())]))
+        raise DataError(
+            f"{sweep.name}: nobody thinks for {format_duration(think)} here: N / X, the time of a whole cycle, is "
+            f"{format_duration(cycle.min())} at {at}"
+        )
+    made, points = _thinking(load, think), sweep.points.copy()
+    of_cycles = np.array([o == computed("N / X") for o in points[ORIGIN["latency_s"]]])
+    points.loc[of_cycles, "latency_s"] -= think  # what was computed as N / X holds the think time
+    points.loc[of_cycles, ORIGIN["latency_s"]] = computed("N / X - Z")
+    return _known(replace(sweep, points=points, load_type=made), f"{_who_think(made)}: told")
+
+
+def _may_think(sweep: Sweep) -> bool:
+    """Whether the load may be users who think: a count of clients, or one whose column does not speak of requests."""
+    load = sweep.load_type
+    if isinstance(load, Clients):
+        return load.think == 0
+    column = sweep.provenance.details.get("columns", {}).get("depth", "")
+    return isinstance(load, Depth) and bool(column) and not _COUNTS_REQUESTS.search(column)
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """N, X and R of one curve at the points where all three were measured."""
+
+    load: Floats
+    throughput: Floats
+    response: Floats
+
+    @property
+    def cycle(self) -> Floats:
+        """N / X, the mean time from one answer of a client to its next."""
+        return self.load / self.throughput
+
+    @property
+    def think(self) -> Floats:
+        """Z = N / X - R."""
+        return self.cycle - self.response
+
+    @property
+    def share(self) -> Floats:
+        """X R / N, the share of clients that wait for an answer."""
+        return self.response / self.cycle
+
+
+def _curves(sweep: Sweep) -> list[_Curve]:
+    columns = ["load", "throughput_per_s", "latency_s"]
+    points = sweep.points
+    for origin in ORIGIN.values():
+        points = points[points[origin].map(word_of) != "computed"]
+    means = points.groupby(["series", "load"])[columns[1:]].mean().reset_index()
+    return [_Curve(*group[columns].to_numpy(float).T) for _, group in means.groupby("series")]
+
+
+def _found(sweep: Sweep) -> Sweep:
+    """The sweep of the kind that its points tell."""
+    curves = _curves(sweep)
+    if not curves or all(np.median(c.share) > IN_FLIGHT and c.share.max() <= MOST_IN_FLIGHT for c in curves):
+        return sweep
+    whole = _Curve(*(np.concatenate([getattr(c, name) for c in curves]) for name in _Curve.__dataclass_fields__))
+    think, load = whole.think, sweep.load_type
+    middle = float(np.median(think))
+    enough = len(set(whole.load)) > 1 or FROM_TOOL in sweep.provenance.details
+    one = np.abs(think - middle) <= OF_THINKING * middle + OF_CYCLE * whole.cycle
+    if enough and (think > 0).all() and one.all() and isinstance(load, ClosedLoad):
+        made = _thinking(load, float(f"{middle:.4g}"))
+        said = f"{_who_think(made)}: found"
+        finding = Finding(
+            "load-kind",
+            "info",
+            f"{said}: N / X - R is {_range(think)} at every point.",
+            remedy=f"if you know their think time, say it: --columns think={_time(middle).replace(' ', '')}",
+        )
+        known = replace(sweep, load_type=made, findings=(*sweep.findings, finding))
+        return _known(known, said)
+    return replace(sweep, findings=(*sweep.findings, _unknown(whole, load, enough)))
+
+
+def _unknown(curve: _Curve, load: Load, enough: bool) -> Finding:
+    """The finding that asks which load it was."""
+    above = curve.response > curve.cycle
+    if above.any():
+        at = int((curve.response / curve.cycle).argmax())
+        message = (
+            f"R is above N / X at {load.at(curve.load[at])} ({format_duration(curve.response[at])} and "
+            f"{format_duration(curve.cycle[at])}): more requests were in flight than {load.plural}, or a column is "
+            "another one."
+        )
+    elif not enough:
+        message = (
+            f"X R / N is {curve.share[0]:.2g} at {load.at(curve.load[0])}: whether {load.plural} think, one point "
+            "does not tell."
+        )
+    else:
+        message = (
+            f"X R / N is {_numbers(curve.share)}, and N / X - R is no fixed time ({_range(curve.think)}): the kind of "
+            f"load is unknown, and N is taken as always in flight."
+        )
+    return Finding(
+        "load-kind",
+        "warning",
+        message,
+        remedy="say which it was: --columns think=1s where they think for a second, think=0 where nobody thinks.",
+    )
+
+
+def _thinking(load: ClosedLoad, think: float) -> Clients:
+    """Clients who think; requests do not."""
+    named = isinstance(load, Clients) and "requests" not in load.noun
+    return Clients(think=think, noun=load.plural) if named else Clients(think=think)
+
+
+def _who_think(load: Clients) -> str:
+    return f"{load.plural} who think for {_time(load.thinking_s)}"
+
+
+def _known(sweep: Sweep, how: str) -> Sweep:
+    details = {**sweep.provenance.details, ORIGIN_OF_KIND: how}
+    return replace(sweep, provenance=replace(sweep.provenance, details=details))
+
+
+def _time(seconds: float) -> str:
+    return format_duration(seconds, 2)
+
+
+def _range(times: Floats) -> str:
+    low, high = _time(float(times.min())), _time(float(times.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def _numbers(values: Floats) -> str:
+    low, high = (plain_number(float(v), 2) for v in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
