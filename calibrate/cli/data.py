@@ -64,7 +64,7 @@ class DataSource:
     def _columns(self) -> tuple[dict[str, str] | None, dict[str, str] | None]:
         if self.columns is None:
             return None, None
-        from measure.formats.tables.declared import parse_columns
+        from measure.formats.tables.column_names import parse_columns
 
         try:
             return parse_columns(self.columns)

@@ -6,7 +6,7 @@ the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lin
 needs. All are checked for the conditions of the runs (repeats that disagree, cached answers, a busy machine),
 steadiness (:mod:`measure.formats.fio.steady_state`) and outliers (:mod:`measure.repeats`).
 
-Checks rest on measured values alone (:mod:`measure.auditing.origins` says where that leaves a law unchecked).
+Checks rest on measured values alone.
 
 ``corrected`` undoes the errors that the audit can prove: a unit, the block size, jobs that were not counted. Where the
 printed latency contradicts its own depth and throughput otherwise, N / X stands beside it. What was published stays in
@@ -37,9 +37,15 @@ from measure.auditing.curve_shape import (
     closed_curves,
     without_outliers,
 )
-from measure.auditing.littles_law import BlockVerdict, Diagnosis, check_littles_law, diagnoses
+from measure.auditing.littles_law import (
+    BlockVerdict,
+    Diagnosis,
+    check_littles_law,
+    check_origins,
+    diagnoses,
+    not_measured,
+)
 from measure.auditing.memory import check_buffer_sizes, check_memory, recorded_caches
-from measure.auditing.origins import check_copies, check_origins, not_measured
 from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.formats.fio.steady_state import COLUMNS as STEADY
@@ -265,6 +271,37 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
             series,
             float(row["load"]),
         )
+
+
+def check_copies(sweep: Sweep) -> Iterator[Finding]:
+    """Runs, and curves, of which every point equals another's to the last digit: copies, which are no repeats."""
+    if len(sweep.series) < 2 and (sweep.means["repeats"] < 2).all():
+        return
+    points = judged(sweep.points, ["throughput_per_s", "latency_s"])
+    first_with: dict[bytes, str] = {}
+    for series, curve in each_series(points):
+        rows, times = np.unique(curve[list(ORIGIN)].to_numpy(float), axis=0, return_counts=True)
+        if len(rows) < 2:
+            continue
+        if times.min() > 1:
+            yield Finding(
+                "copies",
+                "warning",
+                f"every point is there {times.min()} times{' or more' if times.max() > times.min() else ''}, equal to "
+                "the last digit.",
+                "one run was copied; copies are no repeats, and that they do not differ says nothing of the noise.",
+                "leave the copies out, or measure again.",
+                series,
+            )
+        if (first := first_with.setdefault(rows.tobytes(), series)) != series:
+            yield Finding(
+                "copies",
+                "warning",
+                f"every point equals that of {first}, to the last digit.",
+                "one run was copied under another name.",
+                "leave one of the two out, or measure again.",
+                series,
+            )
 
 
 def check_buffered(sweep: Sweep) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ the hypotheses below test for such patterns, from the most specific to the least
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,9 @@ import numpy as np
 from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Finding, Severity
 from measure.formats.which_kind import think_time_is_found
-from measure.loads import CountedLoad
-from measure.origin import rows_to_judge
+from measure.loads import ClosedLoad, CountedLoad
+from measure.origin import ORIGIN, by_littles_law, can_judge, reason_of, rows_to_judge, word_of
+from measure.repeats import each_series
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes, format_duration, plain_number
 
@@ -376,3 +377,57 @@ _HYPOTHESES: tuple[Callable[[ClosedCurve, Sequence[ClosedCurve]], Diagnosis | No
 def _severity(curve: ClosedCurve) -> Severity:
     worst = abs(float(curve.ratio[curve.worst]) - 1)
     return "error" if worst > _ERROR else "warning" if worst > _WARNING else "info"
+
+
+# --- where the law stays unchecked ------------------------------------------------------------------------------------
+
+# A law never proves itself: a figure that N = X R gave, or corrected, cannot show that N = X R holds.
+
+_WORDS = {"load": "load", "throughput_per_s": "throughput", "latency_s": "latency"}
+
+
+def _stands_open(origin: str) -> bool:
+    """Whether N = X R cannot be shown to hold with a figure of this origin."""
+    return by_littles_law(origin) or not can_judge(origin)
+
+
+def check_origins(sweep: Sweep, broken: Collection[str | None] = ()) -> Iterator[Finding]:
+    """A finding for each curve and each figure that N = X R gave: what cannot be checked, and at which points.
+
+    On the curves ``broken`` the law was checked with what it had corrected, and does not hold even so.
+    """
+    closed = isinstance(sweep.load_type, ClosedLoad)
+    if sweep.all_measured:
+        return
+    for series, curve in each_series(sweep.mean_points()):
+        for figure, column in ORIGIN.items():
+            origins = curve[column].to_numpy(object)
+            for given in dict.fromkeys(o for o in origins if _stands_open(o)):
+                if can_judge(given) and series in broken:
+                    continue
+                at = sweep.load_type.at(*dict.fromkeys(curve["load"][origins == given].tolist()))
+                checks = ["N = X R"] if closed else []
+                checks += ["the course of the throughput"] if figure != "latency_s" and not can_judge(given) else []
+                yield Finding(
+                    "littles-law" if closed else "not-measured",
+                    "info",
+                    f"{' and '.join(checks) or 'the latency'} cannot be checked at {at}: the {_WORDS[figure]} was "
+                    f"{word_of(given)} ({reason_of(given)}).",
+                    remedy="measure load, throughput and latency.",
+                    series=series,
+                )
+
+
+def not_measured(sweep: Sweep) -> str:
+    """Which figures leave N = X R unchecked, and at how many points: "latency computed at 3 of 5 points"; or ""."""
+    if not isinstance(sweep.load_type, ClosedLoad):
+        return ""
+    points, parts = sweep.mean_points(), []
+    for figure, name in _WORDS.items():
+        origins = points[ORIGIN[figure]]
+        words = origins[origins.map(_stands_open)].map(word_of)
+        parts += [
+            f"{name} {word} at {count} of {counted(len(points), 'point')}"
+            for word, count in words.value_counts().items()
+        ]
+    return ", ".join(parts)

@@ -11,10 +11,9 @@ from typing import Any
 
 from measure.loads.arrival_rate import ArrivalRate, Gaps
 from measure.loads.bandwidth import Bandwidth
-from measure.loads.base import Load, LoadKind, MemoryLoad, ThroughputLoad
+from measure.loads.base import ClosedLoad, CountedLoad, Load, LoadKind, MemoryLoad, ThroughputLoad
 from measure.loads.buffer_size import BufferSize
 from measure.loads.clients import Clients
-from measure.loads.closed import ClosedLoad, CountedLoad
 from measure.loads.depth import Depth, counted_in
 from measure.loads.injected_delay import InjectedDelay
 from measure.loads.outstanding import Outstanding

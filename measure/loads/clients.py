@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from measure.loads.closed import CountedLoad, Figures
+from measure.loads.base import CountedLoad, Figures
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from measure.loads.base import ClosedLoad
 from measure.loads.clients import Clients
-from measure.loads.closed import ClosedLoad
 from measure.loads.outstanding import Outstanding
 from qsim.errors import InvalidParameterError
 

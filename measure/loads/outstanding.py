@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from measure.loads.closed import CountedLoad
+from measure.loads.base import CountedLoad
 
 
 @dataclass(frozen=True, repr=False)

@@ -136,7 +136,7 @@ def load(content: bytes) -> object:
 
 
 def columns(content: bytes) -> object:
-    from measure.formats.tables.declared import parse_columns
+    from measure.formats.tables.column_names import parse_columns
 
     return parse_columns(content.decode("utf-8", "replace"))
 
@@ -378,7 +378,7 @@ TARGETS: dict[str, Target] = {
     "columns": Target(
         columns,
         (),
-        ("measure.formats.tables.declared",),
+        ("measure.formats.tables.column_names",),
         lambda: iter((b"load=io_depth,latency=lat:us,throughput=iops",)),
     ),
     "words": Target(words, (), (), _words),
@@ -396,7 +396,6 @@ OWN: dict[str, str] = {
     "calibrate.lab.run.orders": "written and read by the running lab alone",
     "calibrate.lab.run.session": "written and read by the running lab alone",
     "measure.datasets": "files of the package",
-    "measure.formats.tables.column_names": "a file of the package",
     "measure.machine.own_file": "the mark of a test file: anything but ours is no mark",
     "measure.store.directory": "a value through JSON and back",
     "measure.text_files": "what the readers read by",

@@ -16,7 +16,7 @@ from measure.errors import DataError
 from measure.formats.by_format import sniff
 from measure.formats.mlc import mlc_sweep
 from measure.formats.tables.cells import looks_like_table
-from measure.formats.tables.declared import parse_columns
+from measure.formats.tables.column_names import parse_columns
 from measure.formats.tables.table import csv_sweep
 from measure.sweep import Sweep
 from measure.text_files import decode

@@ -25,12 +25,16 @@ from measure.formats.tables.column_names import (
     SPEEDS,
     ColumnRole,
     Roles,
+    check_role,
+    columns_option,
     counts_tokens,
+    declared_role,
+    declared_roles,
+    found_columns,
     plain_name,
     recognise,
     weakly_recognised,
 )
-from measure.formats.tables.declared import check_role, columns_option, declared_role, declared_roles, found_columns
 from measure.formats.tables.rates_and_times import WordedName, may_be_a_mean, worded_name
 from measure.units import parse_mix
 

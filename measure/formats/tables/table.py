@@ -22,10 +22,10 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.bandwidths import check_bandwidths
 from measure.formats.tables.by_law import (
     REQUESTS,
     WORDS,
+    check_bandwidths,
     complete,
     count_outstanding,
     note,
@@ -36,10 +36,17 @@ from measure.formats.tables.by_law import (
     with_load_over_time,
 )
 from measure.formats.tables.cells import TextTable, block_bytes, number, read_table, with_points
-from measure.formats.tables.column_names import IN_CELLS, LOAD_ROLES, TEXT_ROLES, ColumnRole, Roles, load_noun
+from measure.formats.tables.column_names import (
+    IN_CELLS,
+    LOAD_ROLES,
+    TEXT_ROLES,
+    ColumnRole,
+    Roles,
+    columns_option,
+    load_noun,
+)
 from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.curves import split_jobs, split_series, split_settings, without_copies
-from measure.formats.tables.declared import columns_option
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series

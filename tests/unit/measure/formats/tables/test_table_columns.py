@@ -9,9 +9,8 @@ import pytest
 
 from measure.errors import DataError
 from measure.formats.tables.cells import TextTable, looks_like_table
-from measure.formats.tables.column_names import Roles, recognise
+from measure.formats.tables.column_names import Roles, parse_columns, recognise
 from measure.formats.tables.columns import assign_roles
-from measure.formats.tables.declared import parse_columns
 
 
 def roles_of(
