@@ -276,15 +276,17 @@ def _candidates(fit: Fit) -> Array:
 def recommended(depths: Sequence[float], count: int) -> list[float]:
     """The measured ``depths`` nearest (by ratio) to the recommended two or three, ascending.
 
-    Depths where throughput may fall again are used only without others.
+    Depths where throughput may fall again are used only without others. Where one depth is the nearest to all, the
+    least and the deepest.
 
-    >>> recommended([1.0, 2, 4, 8, 16, 32, 64, 128], 3)
-    [1.0, 8.0, 64.0]
+    >>> recommended([1.0, 2, 4, 8, 16, 32, 64, 128], 3), recommended([16.0, 64, 256], 2)
+    ([1.0, 8.0, 64.0], [16.0, 256.0])
     """
     shallow = [n for n in depths if n < DECLINE_FROM]
     kept = np.array(sorted(shallow if len(shallow) > 1 else depths), dtype=float)
     wanted = PAIR if count < len(TRIPLE) else TRIPLE
-    return sorted({float(kept[np.argmin(np.abs(np.log(kept / n)))]) for n in wanted})
+    found = {float(kept[np.argmin(np.abs(np.log(kept / n)))]) for n in wanted}
+    return sorted(found if len(found) > 1 or len(shallow) < 2 else {min(shallow), max(shallow)})
 
 
 def to_calibrate_on(points: Points) -> list[float]:

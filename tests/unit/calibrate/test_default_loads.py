@@ -44,6 +44,11 @@ def test_depths_where_throughput_may_fall_are_taken_only_where_there_is_nothing_
     assert recommended([512.0, 1024, 2048], 2) == [512]
 
 
+def test_where_one_depth_is_the_nearest_to_all_the_ends_are_calibrated_on() -> None:
+    assert recommended([16.0, 64, 256], 2) == [16, 256]
+    assert to_calibrate_on(points([16, 64, 256])) == [16, 256]
+
+
 def test_of_few_depths_two_are_calibrated_on_and_of_many_three() -> None:
     assert to_calibrate_on(points([1, 4, 8, 32, 64])) == [1, 32]
     assert to_calibrate_on(points([1, 2, 4, 8, 32, 64])) == [1, 8, 64]
