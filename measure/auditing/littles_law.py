@@ -154,7 +154,9 @@ def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
             f"{law} holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
             f"is {100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
         )
-    yield from (d.finding() for d in found if d.cause != "holds")
+    for diagnosis in found:
+        if diagnosis.cause != "holds" and (diagnosis.severity != "info" or diagnosis.curve.independent.any()):
+            yield diagnosis.finding()
 
 
 _FOUND = (

@@ -21,7 +21,7 @@ from measure.findings import Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
 from measure.formats.which_kind import FROM_TOOL, ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, CountedLoad, Gaps, counted_in
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, told
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, told
 from measure.sweep import Provenance, Sweep
 from measure.units import parse_duration, plain_number
 
@@ -139,7 +139,7 @@ def _count_pipelines(
             return pipeline, []
         table[PUBLISHED["latency_s"]] = table["latency_s"]
         table["latency_s"] = table["load"] / table["throughput_per_s"]
-        table[ORIGIN["latency_s"]] = corrected("N / X, as the tool times whole batches")
+        table[ORIGIN["latency_s"]] = computed("N / X, as the tool times whole batches")
         return pipeline, [_batch_times(above, name)]
     is_measured = (table[[ORIGIN["load"], ORIGIN["latency_s"]]] == MEASURED).all(axis=None)
     found = pipeline_of(ratio) if is_measured and set(tools) <= set(PIPELINING) else None
@@ -156,7 +156,7 @@ def _batch_times(above: float, name: str) -> Finding:
     return Finding(
         "pipelining",
         "warning",
-        f"{name}: the mean response time was replaced by N / X: by the printed one X R / N is {above:.3g}, more than "
+        f"{name}: N / X stands beside the mean response time: by the printed one X R / N is {above:.3g}, more than "
         "the clients and their pipelines can have outstanding.",
         "the tool times each request of a batch from when the batch was written.",
         "its percentiles are those of batches: do not rely on them.",

@@ -349,7 +349,7 @@ def pipelined(noun: str, number_of: int, name: str) -> tuple[str, Finding]:
     )
     because = "or the rate counts the parts of what the latency times, such as the queries of a transaction."
     remedy = f"if each of the {noun} keeps one, say so: --columns pipeline=1"
-    origin = corrected(f"{noun} x {number_of} requests each")
+    origin = corrected(f"{noun} x {number_of} requests each, by N = X R")
     return origin, Finding("pipelining", "warning", message, because, remedy)
 
 

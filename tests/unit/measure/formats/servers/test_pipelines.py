@@ -51,10 +51,11 @@ def _point(sweep: Sweep) -> dict[str, object]:
 def test_the_pipeline_of_redis_benchmark_follows_from_x_r(tmp_path: Path) -> None:
     point = _point(sweep := _read(tmp_path, REDIS))
     assert (point["load"], point["load_published"]) == (800, 50)
-    assert point["load_origin"] == "corrected: clients x 16 requests each"
+    assert point["load_origin"] == "corrected: clients x 16 requests each, by N = X R"
     assert (point["throughput_per_s"], point["latency_s"]) == (1020408.19, pytest.approx(0.756e-3))
     assert sweep.load_type.at(800) == "800 concurrent requests"
-    assert not [f for f in audit(sweep) if f.severity == "error"]
+    (law,) = (f for f in audit(sweep) if f.check == "littles-law")
+    assert "cannot be checked at 800 concurrent requests" in law.message
 
 
 def test_a_told_pipeline_is_the_load_and_none_is_found_then(tmp_path: Path) -> None:
@@ -76,8 +77,8 @@ def test_times_of_whole_batches_are_no_response_times(tmp_path: Path) -> None:
     point = _point(sweep := _read(tmp_path, WRK, {"pipeline": "16"}))
     assert (point["load"], point["throughput_per_s"]) == (2048, 1344512.65)
     assert (point["latency_s"], point["latency_published_s"]) == pytest.approx((2048 / 1344512.65, 2.36e-3))
-    assert str(point["latency_origin"]).startswith("corrected: N / X")
-    assert "the mean response time was replaced by N / X" in next(
+    assert str(point["latency_origin"]).startswith("computed: N / X")
+    assert "N / X stands beside the mean response time" in next(
         f.message for f in sweep.findings if f.check == "pipelining"
     )
 
