@@ -181,10 +181,14 @@ _EXPLAINED: Mapping[OriginWord, str] = {
     "assumed": "assumed, as nobody said it",
 }
 _BESIDE = "; in brackets beside what was measured"
+IN_PLOTS: Mapping[OriginWord, str] = {**_EXPLAINED, "corrected": "corrected"}
+"""What marks mean under a plot."""
 
 
-def foot_lines(table: pd.DataFrame) -> list[str]:
+def foot_lines(table: pd.DataFrame, explained: Mapping[OriginWord, str] = _EXPLAINED) -> list[str]:
     """A line on each mark in a table with columns of origins (``latency_origin``): what it means, of which figures.
+
+    Under a plot, which has neither brackets nor arrows, they are ``explained`` as in :data:`IN_PLOTS`.
 
     >>> import pandas as pd
     >>> foot_lines(pd.DataFrame({"latency_s": [1e-4, 2e-4], "latency_origin": [MEASURED, "computed: N / X"]}))
@@ -204,5 +208,6 @@ def foot_lines(table: pd.DataFrame) -> list[str]:
             beside |= word == "computed" and bool(table.loc[rows, published].notna().any(axis=None))
         if reasons:
             of = "; ".join(f"{name} ({', '.join(why)})" for name, why in reasons.items())
-            lines.append(f"{mark}  {_EXPLAINED[word]}{_BESIDE if beside else ''}: {of}")
+            brackets = _BESIDE if beside and explained is not IN_PLOTS else ""
+            lines.append(f"{mark}  {explained[word]}{brackets}: {of}")
     return lines

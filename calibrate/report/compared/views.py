@@ -17,7 +17,7 @@ from calibrate.report.table_text import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
 from measure.findings import SEVERITIES
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay
-from measure.origin import by_littles_law, foot_lines, rows_to_judge
+from measure.origin import IN_PLOTS, by_littles_law, foot_lines, rows_to_judge
 from measure.sweep import Provenance
 from measure.units import counted, format_duration, format_percent
 
@@ -86,7 +86,7 @@ def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
 
 def _curves(comparison: Comparison) -> list[View]:
     load, table = comparison.points.load_type, curves.curve_table(comparison)
-    squares = " ".join([_SQUARES, *(f"{line}." for line in foot_lines(comparison.measured))])
+    squares = " ".join([_SQUARES, *(f"{line}." for line in foot_lines(comparison.measured, IN_PLOTS))])
     curve = curves.latency_against_throughput(comparison)
     if isinstance(load, Bandwidth):
         return [View("curve", "Latency against bandwidth", squares, table, curve)]

@@ -45,7 +45,7 @@ from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay
-from measure.origin import as_measured, foot_lines, symbols
+from measure.origin import IN_PLOTS, as_measured, foot_lines, symbols
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 
@@ -275,6 +275,6 @@ def _tails(measured: MeasuredData) -> list[View]:
 
 def _bars_caption(measured: MeasuredData) -> str:
     """What bars and open markers mean, where there are any."""
-    repeated, marks = (measured.table["repeats"] > 1).any(), foot_lines(measured.table)
+    repeated, marks = (measured.table["repeats"] > 1).any(), foot_lines(measured.table, IN_PLOTS)
     bars = f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""
     return bars + (f" Open markers: {'. '.join(marks)}." if marks else "")

@@ -13,7 +13,7 @@ from measure.errors import DataError
 from measure.formats.servers import server_runs_sweep
 from measure.formats.sysstat import sysstat_sweep
 from measure.formats.watched import DeviceInterval, watched_sweep
-from measure.origin import MEASURED, ORIGIN, as_measured, foot_lines, rows_to_judge
+from measure.origin import IN_PLOTS, MEASURED, ORIGIN, as_measured, foot_lines, rows_to_judge
 from measure.sweep import join
 
 ROWS = pd.DataFrame({"series": "a", "load": [8.0, 8.0], "throughput_per_s": [1e4, 3e4], "latency_s": [8e-4, 4e-4]})
@@ -65,6 +65,12 @@ def test_a_corrected_unit_keeps_what_was_published() -> None:
     assert foot_lines(points) == [
         "←  corrected; behind the arrow what was published: latency (a unit off by 1,000, by N = X R)"
     ]
+
+
+def test_under_a_plot_marks_are_explained_without_brackets_and_arrows() -> None:
+    assert foot_lines(load_dataset("004-ssd-depth").points, IN_PLOTS) == ["=  computed, not measured: latency (N / X)"]
+    (line,) = foot_lines(load_dataset("003-ssd-read").points, IN_PLOTS)
+    assert line == "←  corrected: latency (a unit off by 1,000, by N = X R)"
 
 
 def test_a_missing_column_of_a_table_is_computed(tmp_path: Path) -> None:
