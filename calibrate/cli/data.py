@@ -161,17 +161,24 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], so
     Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
     """
     audited = dict.fromkeys(f for f in findings if f.check not in OF_FITS)
-    changed = {check: [f.message.rstrip(".") for f in audited if f.check == check] for check in CHANGED}
+    changed = [f"{check}: {text}" for check in CHANGED if (text := _changes(audited, check))]
     counts = []
     for severity in ("error", "warning"):
         if checks := [f.check for f in merged(audited) if f.severity == severity]:
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
-    text = ", ".join(counts) or f"no errors, no warnings{could_not_check(unchecked)}"
+    none = "no other errors or warnings" if changed else "no errors, no warnings"
+    text = ", ".join(counts) or f"{none}{could_not_check(unchecked)}"
     if any(f.contradicts for f in audited):
         text += f": {VERDICTS['error']}"
-    for check, messages in changed.items():
-        text = f"{check}: {'; '.join(dict.fromkeys(messages))}; {text}" if messages else text
-    return f"{text}; to read them: qsim audit {source}" if counts else text
+    text = "; ".join([*changed, text])
+    return f"{text}; to read them: qsim audit {source}" if counts or changed else text
+
+
+def _changes(findings: Iterable[measure.Finding], check: str) -> str:
+    """What was put beside published values, or in their place: of the first curve, and on how many more; or ""."""
+    messages = [f.message.rstrip(".") for f in findings if f.check == check]
+    others = sum(message != messages[0] for message in messages)
+    return "; ".join([*messages[:1], *([f"likewise on {counted(others, 'more curve')}"] if others else [])])
 
 
 def failing(findings: Sequence[measure.Finding], fail_on: str | None) -> CommandError | None:

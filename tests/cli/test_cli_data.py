@@ -159,6 +159,14 @@ def test_show_says_what_its_audit_could_not_check_and_how_to_read_what_it_found(
     assert "not checked: repeats" in qsim("datasets", "004-ssd-mix").out
 
 
+def test_what_was_computed_stands_in_one_line_and_the_audit_says_that_it_reads_the_published_values(qsim):
+    (line,) = (x for x in qsim("show", "--dataset", "001-ssd").out.splitlines() if x.startswith("AUDIT"))
+    assert line.count("N / X stands beside the latency") == 1
+    assert "which contradicts it; likewise on 3 more curves; no other errors or warnings; not checked: " in line
+    assert line.endswith("; to read them: qsim audit --dataset 001-ssd")
+    assert qsim("audit", "--dataset", "001-ssd").out.startswith("001-ssd as published: 3 errors, 1 warning")
+
+
 def test_the_command_that_reads_the_findings_has_the_columns_of_the_table(qsim, tmp_path):
     (tmp_path / "my drive.csv").write_text("qd,rate,lat\n1,1000,1000\n2,1000,2000\n4,1000,900\n", encoding="utf-8")
     args = ["my drive.csv", "--columns", "load=qd,throughput=rate,latency=lat:us"]

@@ -35,8 +35,9 @@ def audit(
     """Load, audit, print the findings."""
     source = DataSource(data or (), dataset, columns)
     findings, unchecked = _findings(source, series)
+    title = source.title if source.dataset is None else f"{source.title} as published"
     return Result(
-        lambda: findings_text(source.title, findings, unchecked, details=details),
+        lambda: findings_text(title, findings, unchecked, details=details),
         lambda: {"source": source.name, "findings": [f.to_dict() for f in findings], "not_checked": unchecked},
         failed=failing(findings, fail_on),
     )

@@ -121,7 +121,7 @@ def test_a_simulation_says_whether_its_interval_holds_the_theory(qsim):
 
 def test_an_audit_begins_with_what_it_means_for_the_data(once):
     first, second = lines(once("audit", *ONE).out)[:2]
-    assert first == "004-ssd-depth: 1 error, 0 warnings, 1 note: these data contradict themselves"
+    assert first == "004-ssd-depth as published: 1 error, 0 warnings, 1 note: these data contradict themselves"
     assert second.startswith("ERROR    littles-law (16 KiB, depth 1024): ")
 
 
