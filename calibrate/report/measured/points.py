@@ -18,13 +18,14 @@ from measure.auditing.all_checks import audit
 from measure.datasets import about, load_dataset
 from measure.findings import SEVERITIES, Finding
 from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, of_mean, reason_of
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, of_mean, reason_of
 from measure.repeats import flag_outliers, half_width, intervals
 from measure.sweep import Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
 PERCENTILES = {"latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9"}
-_AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES)
+_PUBLISHED = "bandwidth_published_bytes_per_s"
+_AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", _PUBLISHED, "latency_s", "latency_sd_s", *PERCENTILES)
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
 _MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
 _STRIDE = re.compile(r"\bstride (\d+ (?:[KMG]i)?B)")
@@ -89,8 +90,9 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     table = _averaged(points, closed=isinstance(sweep.load_type, ClosedLoad))
     probed = isinstance(sweep.load_type, InjectedDelay | BufferSize)
     unit_bytes = float(CACHE_LINE_BYTES) if probed else table["block_bytes"]
-    given = probed or sweep.provenance.details.get("throughput_from")  # the bandwidth
-    table["bandwidth_origin"] = MEASURED if given else _origin_of_bandwidth(table)
+    roles = sweep.provenance.details.get("columns")  # of a table
+    of_table = isinstance(roles, Mapping) and any(str(role).endswith("bandwidth") for role in roles)
+    table["bandwidth_origin"] = MEASURED if probed else _origin_of_bandwidth(table, is_given=of_table)
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return MeasuredData(
         title or sweep.name or sweep.provenance.source or "measured",
@@ -102,15 +104,16 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     )
 
 
-def _origin_of_bandwidth(table: pd.DataFrame) -> NDArray[np.object_]:
-    """Whether the bandwidth was measured (m,), or is throughput x block: then it is unknown, or that to the last digit.
+def _origin_of_bandwidth(table: pd.DataFrame, *, is_given: bool) -> NDArray[np.object_]:
+    """Where the bandwidth comes from (m,): computed where it is unknown, or is throughput x block to the last digit.
 
-    A throughput that was computed is that of a measured bandwidth.
+    Not so where a column of the table ``is_given``, nor where the throughput was computed from it.
     """
     given, moved = table["bandwidth_bytes_per_s"], table["throughput_per_s"] * table["block_bytes"]
-    of_rate = given.isna() | np.isclose(given, moved, rtol=1e-12)
+    of_rate = given.isna() | (np.isclose(given, moved, rtol=1e-12) & (not is_given))
     of_rate &= table["throughput_origin"].map(lambda origin: "block" not in reason_of(origin))
-    return np.where(of_rate & moved.notna(), computed("X × block"), MEASURED)
+    found = np.where(of_rate & moved.notna(), computed("X × block"), MEASURED)
+    return np.where(table[_PUBLISHED].notna(), corrected("a unit of 1024 or 1000, by X × block"), found)
 
 
 def published(name: str) -> MeasuredData:

@@ -378,6 +378,7 @@ def check_bandwidths(records: Sequence[dict[str, Any]], roles: Roles, name: str)
     factor = UNITS["bandwidth"][other] / UNITS["bandwidth"][unit] if other else 1.0
     if other and np.all(np.abs(ratio * factor - 1) <= _SAME_BLOCK):
         for record in known:
+            record["bandwidth_published_bytes_per_s"] = record["bandwidth_bytes_per_s"]
             record["bandwidth_bytes_per_s"] *= factor
         column = roles["bandwidth"].column
         message = (

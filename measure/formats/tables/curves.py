@@ -64,7 +64,7 @@ def without_copies(rows: _Rows, roles: Roles, name: str) -> tuple[_Rows, list[Fi
                 " ".join(w for c, w in zip(words, each, strict=True) if c in names) for each in (twin, words_of)
             )
             message = f"{name}: the {counted(len(found), 'row')} of {other!r} are copies of those of {one!r}; left out."
-            findings.append(note("copied-rows", message, f"measure {other!r} too.", _COPIED))
+            findings.append(Finding("copied-rows", "warning", message, _COPIED, f"measure {other!r} too."))
             del kept[words_of]
     chosen = {id(row) for found in kept.values() for row in found.values()}
     return [row for row in rows if id(row) in chosen] if findings else rows, findings

@@ -249,7 +249,9 @@ def _stream(value: Mapping[str, Number], unit_bytes: Number) -> tuple[Number, Nu
     apart = "latency" not in value and bool({"read_latency", "write_latency"} & value.keys())
     if not apart and ("throughput" in value or "bandwidth" in value):
         whole = value["throughput"] if "throughput" in value else rate("")
-        moved = whole * unit_bytes if bandwidth is None and whole is not None and unit_bytes else bandwidth
+        moved = bandwidth
+        if "bandwidth" not in value and whole is not None and unit_bytes:
+            moved = whole * unit_bytes
         return whole, latency, moved, None
     rates = {kind: rate(f"{kind}_") or 0.0 for kind in ("read", "write")}
     total = sum(rates.values())

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from calibrate.cli.measuring.measured_table import points_table
+from calibrate.report.measured.points import measured
 from calibrate.surface.places import surface_points
 from measure import audit, load, load_dataset
 from measure.errors import DataError
@@ -46,6 +48,7 @@ def test_rows_under_another_name_of_the_device_are_copies(column: str) -> None:
     assert sweep.points["throughput_per_s"].tolist() == [9800, 38000, 75000, 81000]
     assert sweep.points["repeat"].tolist() == [0] * 4
     assert _checks(sweep)["copied-rows"] == "t.csv: the 4 rows of 'nvme1' are copies of those of 'nvme0'; left out."
+    assert next(f.severity for f in sweep.findings if f.check == "copied-rows") == "warning"
     differs = [*both[:-1], "nvme1,64,81500,790"]
     assert len(_table(f"{column},{HEADER}", differs)) == 8
 
@@ -127,6 +130,22 @@ def test_a_unit_of_1024_that_was_taken_for_1000_is_found_beside_a_rate(unit: str
     assert "bandwidth-block" not in {f.check for f in audit(sweep)}
 
 
+def test_a_corrected_bandwidth_keeps_what_was_published_and_is_marked() -> None:
+    points = _bandwidths("MBps", 2**20).points
+    assert points["bandwidth_published_bytes_per_s"].tolist() == pytest.approx([39.0625e6, 257.812e6, 314.453e6])
+    shown = measured(_bandwidths("MBps", 2**20))
+    assert set(shown.table["bandwidth_origin"]) == {"corrected: a unit of 1024 or 1000, by X × block"}
+    assert "270 MB/s ← 258 MB/s" in points_table(_bandwidths("MBps", 2**20))
+
+
+def test_a_bandwidth_that_the_table_has_is_measured_also_where_it_is_rate_times_block() -> None:
+    rows = ["1,4096,10000,40.96,100", "8,4096,66000,,121.2", "64,4096,80500,330,795"]
+    table = measured(_table("iodepth,bs,iops,bw_MB/s,latency_us", rows)).table
+    assert table["bandwidth_origin"].tolist() == ["measured", "computed: X × block", "measured"]
+    without = measured(_table("iodepth,bs,iops,latency_us", ["1,4096,10000,100", "8,4096,66000,121.2"])).table
+    assert set(without["bandwidth_origin"]) == {"computed: X × block"}
+
+
 def test_a_bandwidth_in_its_own_unit_says_nothing() -> None:
     assert _checks(_bandwidths("MB/s", 1e6)) == {}
 
@@ -175,9 +194,11 @@ def test_clients_that_keep_several_requests_outstanding_have_their_load_in_reque
     points = (sweep := _table("clients,rps,avg latency (ms)", rows)).points
     assert points["load"].tolist() == [number_of, 4 * number_of, 16 * number_of]
     assert points["load_published"].tolist() == [1, 4, 16]
-    assert set(points["load_origin"]) == {f"corrected: clients x {number_of} requests each"}
+    assert set(points["load_origin"]) == {f"corrected: clients x {number_of} requests each, by N = X R"}
     assert sweep.load_type.unit == "concurrent requests"
     assert f"each of the clients keeps {number_of} requests outstanding (pipelining or" in _checks(sweep)["pipelining"]
+    (message,) = (f.message for f in audit(sweep) if f.check == "littles-law")
+    assert "N = X R cannot be checked at " in message
     kept = csv_sweep("\n".join(["clients,rps,avg latency (ms)", *rows]), {"pipeline": "1"})
     assert (kept.points["load"].tolist(), kept.load_type.unit) == ([1, 4, 16], "concurrent requests")
 
