@@ -74,11 +74,11 @@ def key_figures(fit: Fit) -> list[KeyFigure]:
     found = [
         (
             knee_figure(fit),
-            f"{f'{load.singular} where queueing starts' if isinstance(load, ClosedLoad) else knee}{doubt}",
+            f"{f'{load.heading} where queueing starts' if isinstance(load, ClosedLoad) else knee}{doubt}",
         )
     ]
     if isinstance(load, ClosedLoad):
-        found.append((knee_figure(fit, knee=fit.ninety), f"{load.singular} with 90 % of the peak"))
+        found.append((knee_figure(fit, knee=fit.ninety), f"{load.heading} with 90 % of the peak"))
     if isinstance(load, MemoryLoad):
         peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
     return [

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from made_up import points_at
 
-from calibrate import Comparison, compare, compare_all
+from calibrate import Comparison, compare, compare_all, fit
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.curves import curve_table, latency_against_throughput, small_multiples
+from calibrate.report.compared.evidence import key_figures
 from calibrate.report.compared.views import curve_output
 from measure import Sweep, load_dataset
 from measure.datasets import about, dataset_names
+from measure.formats.tables.table import csv_sweep
 from measure.loads import InjectedDelay
 
 CURVES = [name for name in dataset_names() if about(name).curve and name != "000-memory"]  # of caches: not fitted
@@ -33,6 +35,12 @@ def distance(x: float, y: float, line: dict[str, Any]) -> float:
     gap = np.log([x, y]) - begin
     along = np.clip((gap * way).sum(axis=1) / np.maximum((way**2).sum(axis=1), 1e-30), 0, 1)
     return float(np.abs(gap - along[:, None] * way).max(axis=1).min())
+
+
+def test_the_key_figures_count_clients_in_the_plural() -> None:
+    sweep = csv_sweep("clients,rps,avg latency (ms)\n1,100,10\n4,350,11.4\n16,800,20\n")
+    words = [figure.what for figure in key_figures(fit(sweep))]
+    assert words[:2] == ["clients where queueing starts", "clients with 90 % of the peak"]
 
 
 @pytest.mark.parametrize("name", CURVES)
