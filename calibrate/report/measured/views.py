@@ -274,7 +274,8 @@ def _tails(measured: MeasuredData) -> list[View]:
 
 
 def _bars_caption(measured: MeasuredData) -> str:
-    """What bars and open markers mean, where there are any."""
-    repeated, marks = (measured.table["repeats"] > 1).any(), foot_lines(measured.table, IN_PLOTS)
+    """What bars and open markers mean, where there are any: ``symbols`` opens none for a bandwidth."""
+    drawn = measured.table.drop(columns="bandwidth_origin")
+    repeated, marks = (measured.table["repeats"] > 1).any(), foot_lines(drawn, IN_PLOTS)
     bars = f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""
     return bars + (f" Open markers: {'. '.join(marks)}." if marks else "")

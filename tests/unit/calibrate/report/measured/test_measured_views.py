@@ -119,6 +119,15 @@ def test_what_varies_in_a_published_table_decides_its_views(name: str, expected:
     assert all(len(v.table) for v in found)
 
 
+def test_a_plot_promises_open_markers_only_where_it_draws_some() -> None:
+    """A bandwidth of throughput and block has a mark in the table alone."""
+    found = views(measured(sweep_of([row(n) for n in (1, 4, 16)])))
+    assert "Open markers" not in "".join(v.caption for v in found)
+    origin = {"latency_origin": "computed: N / X"}
+    drawn = views(measured(sweep_of([row(n, **origin) for n in (1, 4, 16)])))
+    assert "Open markers: =  computed, not measured: latency (N / X)." in "".join(v.caption for v in drawn)
+
+
 def test_the_tails_of_each_curve_are_drawn_over_the_load() -> None:
     tails = {"latency_p50_s": 1e-4, "latency_p99_s": 3e-4, "latency_p999_s": 1e-3}
     figure = plotly(view(views(measured(sweep_of([row(n, **tails) for n in (1, 4, 16)]))), "tails-1"))
