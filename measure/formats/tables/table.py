@@ -87,7 +87,8 @@ def csv_sweep(
     rows = rows_of(replace(table, rows=tuple(single)), roles, name)
     if not rows.records:
         raise DataError(
-            f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
+            f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: "
+            + ", ".join(f"{reason} ({_lines(lines)})" for reason, lines in rows.left_out.items())
         )
     roles, settled = settle(rows.records, roles, name)
     findings = [*roles.findings, *settled, *copied]
@@ -279,15 +280,18 @@ def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> 
 
 
 def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
-    shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
-    where = f"{'line' if len(lines) == 1 else 'lines'} {shown}"
     return Finding(
         "rows-left-out",
         "warning",
-        f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({where}).",
+        f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({_lines(lines)}).",
         "the export lost the cells, or the points were never measured.",
         "fill the cells and run qsim audit on the table again, or measure the points.",
     )
+
+
+def _lines(lines: Sequence[int]) -> str:
+    shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
+    return f"{'line' if len(lines) == 1 else 'lines'} {shown}"
 
 
 def _load_of(role: ColumnRole, *, multiplied: bool) -> Load:

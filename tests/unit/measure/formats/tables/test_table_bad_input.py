@@ -30,6 +30,7 @@ def _table(folder: Path, text: str) -> Path:
         (f"{HEADER}1e300,1e4,1e300\n", "is beyond any device"),
         ("iodepth,kiops,lat_us\n1,1e307,100\n", "throughput inf in row 1"),
         (f"{HEADER}nan,nan,nan\n", "none of its 1 row is a whole point"),
+        (f"{HEADER}1,100,\n8,,90\n64,,99\n", "no latency is given (line 2), no throughput is given (lines 3, 4)"),
         (
             "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n,5000,5000,110\n",
             "both 'iodepth' and 'arrival_rate' can be",
