@@ -23,6 +23,7 @@ import numpy as np
 from calibrate.inference.parameters import Array, Mask
 from measure.auditing.memory import listed_peak
 from measure.errors import DataError
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
 from measure.sweep import WOKEN_LATE, Sweep, histograms
@@ -110,9 +111,13 @@ class ClosedFacts(Facts):
 
 @dataclass(frozen=True, eq=False)
 class OpenFacts(Facts):
-    """Facts of an open load: the requested rates (m,), 1/s, by which a point may be selected too."""
+    """Facts of an open load: the requested rates (m,), 1/s, by which a point may be selected too.
+
+    ``of_service``: whether a load generator of services sent them, so that the device is nothing that sleeps.
+    """
 
     asked: Array | None = None
+    of_service: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,9 +355,9 @@ def _requests(one: Sweep) -> Array | None:
 
 
 def _open_facts(one: Sweep) -> OpenFacts:
-    """The requested rates."""
+    """The requested rates; a service's load is known by its kind."""
     if "asked_rate_per_s" not in one.points:
-        return OpenFacts()
+        return OpenFacts(of_service=ORIGIN_OF_KIND in one.provenance.details)
     return OpenFacts(one.points.groupby("load", sort=True)["asked_rate_per_s"].first().to_numpy(float))
 
 

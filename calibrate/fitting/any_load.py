@@ -20,7 +20,7 @@ from calibrate.fitting.station import COVERED, KNOTS, reach
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
 from calibrate.models.any_load import SCV, SCV_LOG_SD
-from calibrate.models.calibration import Calibration
+from calibrate.models.calibration import ANY_LOAD, Calibration
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
@@ -140,7 +140,7 @@ def possible_devices(fit: Calibration, count: int = SPREAD) -> PossibleDevices:
     spacing = COARSE if chained else FINE
     n = nodes(top, spacing)
     curves = Curves(n, Curves(loads, logs).log_rates_at(n), deepest, spacing)
-    if chained:
+    if fit.model.startswith(ANY_LOAD):
         return PossibleDevices(curves, fit.table.values[rows, SCV], own)
     return PossibleDevices(curves, unknown if known is None else np.full(count, known), own)
 

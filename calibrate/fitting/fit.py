@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -20,10 +21,10 @@ from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.which_kind import ORIGIN_OF_KIND
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, Outstanding, ThroughputLoad
 from measure.sweep import Sweep
 from measure.ties import first_highest, first_lowest
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by
 
@@ -298,7 +299,15 @@ def _known_peak(points: Points, peak_per_s: float | None) -> float | None:
 
 
 def _assumed(points: Points, peak: float | None) -> Iterator[str]:
-    """Notes on what is assumed with a single point, or a given peak."""
+    """Notes on what is assumed of the load, with a single point, or a given peak."""
+    if isinstance(points.load_type, Outstanding) and points.load_type.arrivals:
+        fixed = replace(points, load_type=Outstanding())
+        other = fit_points(fixed, model_for(fixed, None)).curve_parameters
+        idle, most = other["R1"].estimate or math.nan, other["Xmax"].estimate or math.nan
+        yield (
+            f"Poisson arrivals are assumed; had a fixed number been in flight, the idle latency were "
+            f"{format_duration(idle, 2)} and the peak {format_rate(most, 2)}"
+        )
     if peak is not None and isinstance(points.load_type, MemoryLoad):
         whose = "is the tool's own" if peak == points.known_peak_per_s else "is given"
         yield f"the peak of {format_bandwidth(peak * CACHE_LINE_BYTES)} {whose}"

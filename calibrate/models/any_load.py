@@ -23,7 +23,7 @@ from calibrate.inference.weights import Weights
 from calibrate.models.closed import SHARP, OnsetPNorm
 from calibrate.models.curves import TOLERANCE, KneePoint
 from calibrate.points import Points
-from measure.loads import ArrivalRate, ClosedLoad, Depth, Load
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load, Outstanding
 from qsim.analytic.any_load import COARSE, Curves, Present, nodes
 
 SCV_LOG_SD = 1.0
@@ -85,19 +85,23 @@ class AnyLoad(OnsetPNorm):
 
     def weights(self, points: Points, peak: float | None = None) -> Weights:
         first, headroom, *others = self.parameters(points.load, points.throughput_per_s, points.response_time_s)
-        most = float(points.throughput_per_s.max()) * (1.0 if isinstance(self.load, ArrivalRate) else BY_CHANCE)
+        is_rate = isinstance(self.load, ArrivalRate | Outstanding)
+        most = float(points.throughput_per_s.max()) * (1.0 if is_rate else BY_CHANCE)
         if peak is not None:
             headroom = replace(headroom, prior_median=peak / most - 1, prior_log_sd=TOLERANCE * peak / (peak - most))
         known = {} if points.closed.alone is None else {"scv": points.closed.alone.scv}
         strata = [Stratum(one.share, {**one.fixed, **known}) for one in self.strata]
         seen = _Seen.of(points, self.misfit.sizes()[0])
+        open_load = isinstance(self.load, Outstanding)  # its rate is X, and its number present is no setting
+        as_sent = ArrivalRate() if isinstance(self.load, Outstanding) else self.load
+        sent = (points.throughput_per_s if open_load else points.load).tolist()
 
         def as_peak(values: Array) -> Array:  # Xmax is above the highest throughput, by a headroom
             return np.column_stack([values[:, :1], most * (1 + values[:, 1:2]), values[:, 2:]])
 
         def log_likelihood(values: Array) -> Array:
             curves = self.curves(as_peak(values), seen.top)
-            each = [seen.log_likelihood(i, self._present(curves, n, values)) for i, n in enumerate(points.load)]
+            each = [seen.log_likelihood(i, as_sent.present(curves, n, values[:, SCV])) for i, n in enumerate(sent)]
             return np.asarray(np.sum(each, axis=0))
 
         table = table_by_likelihood((first, headroom, *others), strata, log_likelihood, self.misfit, COUNT)
@@ -122,7 +126,7 @@ class AnyLoad(OnsetPNorm):
         return self.knee(values).load if isinstance(self.load, ArrivalRate) else self._crossing(values)
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
-        if isinstance(self.load, ClosedLoad) and not self.load.thinking_s:
+        if isinstance(self.load, Depth | Clients) and not self.load.thinking_s:
             return super().curve(values, loads)
         slowest = NOT_SERVED * self.lone(values)
         curves = self.curves(values, self._top(values))
@@ -142,7 +146,7 @@ class AnyLoad(OnsetPNorm):
         curves = self.curves(values, self._top(values))
         by_peak = replace(curves, log_rate=curves.log_rate - np.log(peak)[:, None])
         found = np.array([self._present(by_peak, share, values).response for share in SHARES]).T
-        power = np.log(SHARES) - np.log(found)
+        power = np.log(SHARES) - np.log(np.minimum(found, NOT_SERVED))
         best = np.clip(power.argmax(axis=1), 1, len(SHARES) - 2)
         left, middle, right = (np.take_along_axis(power, best[:, None] + k, 1)[:, 0] for k in (-1, 0, 1))
         bend = left - 2 * middle + right

@@ -24,9 +24,9 @@ from calibrate.inference.weights import (
 )
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
 from calibrate.models.curves import TIMES, CurveModel
-from calibrate.points import Points
+from calibrate.points import OpenFacts, Points
 from measure.errors import DataError
-from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, MemoryLoad
+from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, MemoryLoad, Outstanding
 from measure.units import counted
 from qsim.errors import InvalidParameterError
 
@@ -57,18 +57,26 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 """Kind of load -> {model name: (module, class or instance)}, the usual one first; ``any``: of thinking users too."""
 
 
+def is_open(load: Load) -> bool:
+    """Whether a watched number of requests is that under arrivals, as far as is known."""
+    return isinstance(load, Outstanding) and load.arrivals
+
+
 def model_for(points: Points, name: str | None) -> CurveModel:
     """The model of that name, or the usual one; ValueError where it is for another kind of load."""
     if name is not None:
         return _named_for(points, name)
     if isinstance(points.load_type, MemoryLoad):
         return model_named(next(iter(MODELS[points.load_type.kind])))
-    if points.load_type.thinking_s:
+    if points.load_type.thinking_s or is_open(points.load_type):
         return model_named(ANY_LOAD).under(points.load_type)
     if isinstance(points.load_type, ClosedLoad):
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
-    from calibrate.models.open import usual_open
+    from calibrate.models.open import falls, usual_open
 
+    of_service = isinstance(points.facts, OpenFacts) and points.facts.of_service
+    if of_service and not falls(points):  # X(n) knows no sleep
+        return model_named(ANY_LOAD).under(points.load_type)
     return usual_open(points)
 
 
@@ -226,7 +234,9 @@ class Calibration:
     @property
     def is_seen_through_chain(self) -> bool:
         """Whether the points vary another load than the requests present: users who think, or arrivals."""
-        return self.model == ANY_LOAD and (isinstance(self.load_type, ArrivalRate) or bool(self.load_type.thinking_s))
+        load = self.load_type
+        chained = isinstance(load, ArrivalRate) or load.thinking_s > 0 or is_open(load)
+        return self.model == ANY_LOAD and chained
 
     @property
     def load_name(self) -> str:

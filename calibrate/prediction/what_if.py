@@ -111,6 +111,7 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
             f"{fit.series or 'the fit'} is of the model {fit.model}, which no what-if can change; fit queue depths, "
             "clients or threads: qsim fit DATA --out fit.json"
         )
+    fit = fit.device
     changed, words, assumptions = fit, list[str](), list[str]()
     if change.changes_stations:
         changed, words, assumptions = _stations(fit, change)

@@ -55,7 +55,7 @@ def objective_knee(fit: Fit, time_s: float) -> Knee:
     responses = _possible_responses(fit, loads)
     longest = time_s * (1 + ROUNDING)
     ends = ends_of(load_at(loads, first_reaching(responses / longest)), fit.level)
-    times = fit.predict(loads).response_time_s
+    times = np.median(responses, axis=0) if fit.is_seen_through_chain else fit.predict(loads).response_time_s
     load = float(load_at(loads, first_reaching(times[None] / longest))[0])
     return _knee(fit, load, ends, definition, loads, f"the response takes {format_duration(times[0])}")
 
@@ -90,7 +90,7 @@ def _looked_at(fit: Fit, time_s: float) -> Array:
     loads = fit.paths.load
     if not isinstance(fit.load_type, ClosedLoad):  # no bandwidth is predicted beyond the highest
         return loads[loads <= max(fit.used)] if isinstance(fit.load_type, Bandwidth) else loads
-    if fit.is_seen_through_chain:
+    if fit.is_seen_through_chain and isinstance(fit.load_type, ClosedLoad):
         deepest = PAST * (time_s + fit.load_type.thinking_s) * float(fit.paths.peak.max())
         return np.unique(np.rint(np.geomspace(1, min(max(deepest, loads[-1]), DEEPEST), FURTHER)))
     most = fit.load_type.most if fit.closed_model.is_formula else DEEPEST

@@ -4,6 +4,8 @@ Columns are recognised by their names: before sysstat 12 the number outstanding 
 data are in sectors, kB or MB. The number outstanding has more digits than a response time below a millisecond (0.11
 ms), so Little's law gives the response time, and ``await`` only divides it between reads and writes.
 
+iostat does not say what sends the requests: Poisson arrivals are assumed, as of many programs.
+
 The first report of iostat counts from the machine's start and is left out. iostat prints the time of a report only
 with -t; without it, an interval of one second is assumed.
 """
@@ -21,6 +23,7 @@ from datetime import datetime
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.watched import DeviceInterval, watched_sweep
+from measure.loads import Outstanding
 from measure.origin import computed
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
@@ -51,6 +54,7 @@ def sysstat_sweep(text: str, name: str) -> Sweep:
     printed = all({"aqu-sz", "avgqu-sz"} & r.columns.keys() for r in reports)
     origins = {"latency_origin": computed("N / X")} if printed else {"load_origin": computed("X R")}
     sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name, origins)
+    sweep = replace(sweep, load_type=Outstanding(arrivals=True))
     if all(r.seconds is not None for r in reports):
         return sweep
     unsaid = Finding(

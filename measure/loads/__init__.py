@@ -62,6 +62,8 @@ def load_from_dict(values: Mapping[str, Any]) -> Load:
     if not isinstance(load, ClosedLoad):
         return load
     closed = counted_in(unit)
+    if isinstance(closed, Outstanding):
+        return Outstanding(arrivals=bool(values.get("load_arrivals", False)))
     if isinstance(closed, Clients):
         return Clients(think=values.get("load_think_s", closed.think), noun=unit)
     return Depth(jobs=values.get("load_jobs", 1)) if isinstance(closed, Depth) else closed

@@ -132,14 +132,18 @@ class Curves:
         sensitivity, response = variance / mean * population / thinking, think_time * mean / thinking
         return Present(mean, variance, thinking / think_time, response, sensitivity, chain.beyond(self.known))
 
-    def under_arrivals(self, rate: float, variability: FloatArray | float = 1.0, *, limited: bool = False) -> Present:
-        """Customers who arrive at ``rate``, whatever is present.
+    def under_arrivals(
+        self, rate: FloatArray | float, variability: FloatArray | float = 1.0, *, limited: bool = False
+    ) -> Present:
+        """Customers who arrive at ``rate``, one or (w,), whatever is present.
 
         ``variability`` is V, one or (w,): (1 + cs²) / 2 for Poisson arrivals, cs² / 2 for evenly spaced ones. Where it
         is ``limited``, no more than at the last node are ever present: the time before a queue grows past them.
         """
-        steps = np.diff(self.n, prepend=0.0) * math.log(rate) - self._work
         last = np.exp(self.log_rate[:, -1])
+        rate = np.broadcast_to(np.asarray(rate, dtype=float), last.shape)
+        log_rate = np.log(np.maximum(rate, LEAST))
+        steps = np.diff(self.n, prepend=0.0) * log_rate[:, None] - self._work
         served = np.full(len(last), True) if limited else rate < last
         ratio = np.where(served & (not limited), rate / last, 0.0)
         chain = _Chain(self.n, *_stretched(self.n, steps, self._full, variability, ratio))
@@ -147,7 +151,7 @@ class Curves:
         mean, variance = (np.where(served, value, np.inf) for value in (mean, variance))
         sensitivity = np.where(served, variance / np.where(served, mean, 1.0), np.inf)
         beyond = np.where(served, chain.beyond(self.known), 1.0)
-        return Present(mean, variance, np.minimum(rate, last), mean / rate, sensitivity, beyond)
+        return Present(mean, variance, np.minimum(rate, last), mean / np.maximum(rate, LEAST), sensitivity, beyond)
 
     def log_rates_at(self, at: FloatArray) -> FloatArray:
         """ln X (w, k) at ``at`` (k,), linear in ln n between nodes; beyond the last node the last rate stays."""

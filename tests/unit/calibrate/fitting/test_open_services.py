@@ -1,0 +1,109 @@
+"""Services measured at arrival rates, and drives watched in production, are calibrated through the chain."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up import open_sweep
+
+from calibrate import Fit, fit, objective_knee
+from calibrate.fitting.fit import fit_points
+from calibrate.models.any_load import AnyLoad
+from calibrate.models.calibration import ANY_LOAD
+from calibrate.points import points_of
+from measure import load
+from measure.loads import ArrivalRate, Clients, Depth, Outstanding
+from qsim import MMc, solve
+
+KINDS = Path(__file__).parents[3] / "data" / "kinds"
+
+
+@pytest.fixture(scope="module")
+def one_server() -> Fit:
+    """One server of 10 ms; made by the formula of Poisson arrivals, which k6 does not send: so that is told."""
+    return fit(load(KINDS / "k6-rates", {"gaps": "poisson"}))
+
+
+def test_arrival_rates_tell_the_idle_latency_and_the_capacity(one_server: Fit) -> None:
+    assert one_server.model == ANY_LOAD
+    assert one_server.load_type == ArrivalRate()
+    assert one_server.parameters["R1"].estimate == pytest.approx(0.01, rel=0.02)
+    assert one_server.parameters["Xmax"].estimate == pytest.approx(100, rel=0.02)
+    assert one_server.knee.load == pytest.approx(50, rel=0.02)  # of M/M/1: half of the capacity
+    assert one_server.knee.response_time_s == pytest.approx(0.02, rel=0.05)
+    assert "Poisson arrivals: told" in repr(one_server).splitlines()[0]
+
+
+def test_clients_are_predicted_from_arrival_rates(one_server: Fit) -> None:
+    closed = one_server.predict(Clients([1, 4, 16]))
+    assert closed.throughput_per_s == pytest.approx(100, rel=0.02)
+    assert closed.response_time_s == pytest.approx([0.01, 0.04, 0.16], rel=0.02)
+
+
+def test_other_rates_and_an_objective_are_those_of_m_m_1(one_server: Fit) -> None:
+    rates = np.array([20.0, 60.0, 85.0])
+    assert one_server.predict(rates.tolist()).response_time_s == pytest.approx(1 / (100 - rates), rel=0.05)
+    assert objective_knee(one_server, 0.03).load == pytest.approx(100 - 1 / 0.03, rel=0.03)
+
+
+def test_k6_sends_at_even_gaps_unless_told_otherwise() -> None:
+    sweep = load(KINDS / "k6-rates")
+    assert sweep.load_type == ArrivalRate(gaps="paced")
+    assert sweep.points["load"].tolist() == pytest.approx([10, 50, 80, 90, 95])
+    assert fit(sweep).parameters["Xmax"].estimate == pytest.approx(100, rel=0.05)
+    assert load(KINDS / "k6-workshop.json").points["load"].tolist() == [19.8]
+
+
+def test_wrk2_holds_rates_and_its_percentiles_leave_nothing_out() -> None:
+    sweep = load([KINDS / "wrk2" / "r2000.txt", KINDS / "wrk2" / "r4000.txt"])
+    assert sweep.load_type == ArrivalRate(gaps="paced")
+    assert sweep.points["load"].tolist() == pytest.approx([1999.97, 3999.9], rel=1e-3)
+    assert sweep.points["latency_s"].tolist() == pytest.approx([0.98e-3, 0.644e-3], rel=0.01)
+    assert not any("coordinated omission" in f.message for f in sweep.findings)
+    assert load(KINDS / "wrk2" / "r1000.txt").points["latency_p99_s"].tolist() == pytest.approx([0.0553])
+
+
+def test_a_service_that_answers_sooner_at_a_higher_rate_keeps_the_model_that_sleeps() -> None:
+    sweep = load([KINDS / "wrk2" / "r2000.txt", KINDS / "wrk2" / "r4000.txt"])
+    assert fit(sweep).model == "M/G/c with setup"
+
+
+def test_open_sweeps_of_fio_keep_their_model() -> None:
+    rates = np.array([10.0, 50.0, 80.0, 90.0])
+    assert fit(open_sweep(rates, 1 / (100 - rates))).model.startswith("M/G/c")
+
+
+@pytest.fixture(scope="module")
+def watched() -> Fit:
+    """A drive of 100 \N{MICRO SIGN}s under Poisson reads, as iostat prints it."""
+    return fit(load(KINDS / "iostat-open.txt"))
+
+
+def test_a_drive_in_production_is_read_as_open_and_both_readings_are_shown(watched: Fit) -> None:
+    assert watched.load_type == Outstanding(arrivals=True)
+    assert watched.parameters["R1"].estimate == pytest.approx(100e-6, rel=0.02)
+    assert watched.parameters["Xmax"].estimate == pytest.approx(10e3, rel=0.02)
+    assert watched.knee.load == pytest.approx(1.0, rel=0.05)
+    (note,) = [n for n in watched.notes if n.startswith("Poisson arrivals are assumed")]
+    assert "had a fixed number been in flight, the idle latency were 200" in note
+
+
+def test_a_watched_drive_is_predicted_at_means_depths_and_rates(watched: Fit) -> None:
+    means = watched.predict([1, 4])
+    assert means.throughput_per_s == pytest.approx([5e3, 8e3], rel=0.02)  # L / (1 + L) of the capacity
+    assert watched.predict(Depth([1, 4])).throughput_per_s == pytest.approx(10e3, rel=0.02)
+    assert watched.predict(ArrivalRate([5e3])).response_time_s == pytest.approx([200e-6], rel=0.02)
+
+
+def test_a_fit_file_of_a_watched_drive_predicts_the_same(watched: Fit) -> None:
+    again = Fit.from_dict(watched.to_dict())
+    assert again.load_type == watched.load_type
+    assert again.predict([2]).to_dicts() == watched.predict([2]).to_dicts()
+
+
+def test_several_servers_are_found_from_rates_whatever_the_law_of_service() -> None:
+    rates = 400 * np.array([0.1, 0.4, 0.7, 0.85, 0.95])
+    sweep = open_sweep(rates, [solve(MMc(rate, 100, 4)).W for rate in rates])
+    made = fit_points(points_of(sweep), AnyLoad(ArrivalRate()))
+    assert made.parameters["N*"].estimate == pytest.approx(4, rel=0.05)
+    assert made.station().speeds[15] == pytest.approx(4, rel=0.05)
