@@ -20,6 +20,8 @@ from calibrate.inference.parameters import Array
 from qsim import BurrXII, Distribution, Exponential, Gamma, HyperExponential, LogNormal, Mixture, Shifted, Weibull
 
 Tails = tuple[Array, Array]
+Slopes = tuple[Array, Array, Array]
+"""P(T <= x) and P(T > x), (e,) each, and the derivatives of the first by θ (e, d)."""
 Sort = Literal["time", "shape", "share"]
 Values = tuple[tuple[str, Sort], ...]
 Start = Callable[[Array, Array], list[Array]]
@@ -30,6 +32,10 @@ STEEPEST = 200.0
 """The largest c of a Burr: it rises within one bin of fio's, and a steeper rise cannot be seen."""
 STEPS, NARROWEST = 100, 0.004
 """Steps of the search for a start of a mixture of lognormals, and its least sigma: a quarter of fio's bins."""
+NEAR = 1e-4
+"""The step of a finite difference in θ."""
+FURTHEST = 40.0
+"""Standard deviations at which a normal law has no probability left."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Candidate:
     start: Start
     fast_tails: Callable[[Array, Array], Tails] | None = None
     """The result of ``tails``, where it can be computed faster than from the law."""
+    fast_slopes: Callable[[Array, Array], Slopes] | None = None
+    """The result of ``slopes``, where it is known without differences."""
 
     @property
     def free(self) -> int:
@@ -58,6 +66,25 @@ class Candidate:
             return self.fast_tails(values, x)
         law = self.law(values)
         return law.cdf(x), law.survival(x)
+
+    def slopes(self, theta: Array, x: Array) -> Slopes:
+        """The tails at θ with their derivatives, by differences of the logarithm of the lesser tail."""
+        if self.fast_slopes is not None:
+            return self.fast_slopes(theta, x)
+        below, above = self.tails(self.natural(theta), x)
+        late = below > 0.5
+
+        def log_tail(theta: Array) -> Array:
+            return np.asarray(np.log(np.where(late, *self.tails(self.natural(theta), x)[::-1])))
+
+        changes = [log_tail(theta + step) - log_tail(theta - step) for step in NEAR * np.eye(len(theta))]
+        return below, above, np.where(late, -above, below)[:, np.newaxis] * np.transpose(changes) / (2 * NEAR)
+
+    def by_x(self, by_theta: Array) -> Array:
+        """x times the density at x, from ``slopes``: a longer x has the effect of shorter times in θ."""
+        sorts = [sort for _, sort in self.values]
+        times = [i for i, sort in enumerate(sorts[len(sorts) - by_theta.shape[1] :]) if sort == "time"]
+        return np.asarray(-by_theta[:, times].sum(axis=1))
 
     def in_units(self, values: Array, unit_s: float) -> Array:
         """The values with their times in seconds."""
@@ -94,6 +121,8 @@ def plain_families() -> tuple[Candidate, ...]:
             np.exp,
             lambda v: _lognormal(*v),
             _by_logarithms(lambda mu, sd: [[mu, math.log(sd)]]),
+            lambda v, x: lognormals(1).tails(np.append(1.0, v), x),
+            lognormals(1).fast_slopes,
         ),
         Candidate(
             "Burr XII",
@@ -113,6 +142,7 @@ def plain_families() -> tuple[Candidate, ...]:
             lambda t: _mixed(t, 2),
             lambda v: HyperExponential(_weights(v[:2]), (float(v[2]), float(v[3]))),
             lambda t, seen: [mixture_theta(w, m) for w, m, _ in (_groups(t, seen, cut) for cut in ([0.5], [0.9]))],
+            fast_slopes=_exponential_slopes,
         ),
     )
 
@@ -121,9 +151,21 @@ def lognormals(parts: int) -> Candidate:
     """A mixture of lognormal parts: θ has the log-ratios of the weights, then log medians, then log sigmas."""
     j = parts
 
+    def each(v: Array, x: Array) -> Slopes:
+        """Each part's tails at x and the place of x in the part in standard deviations, (e, j) each."""
+        z = np.clip((np.log(x)[:, np.newaxis] - np.log(v[j : 2 * j])) / v[2 * j :], -FURTHEST, FURTHEST)
+        tail = special.ndtr(-np.abs(z))
+        return np.where(z < 0, tail, 1 - tail), np.where(z < 0, 1 - tail, tail), z
+
     def tails(v: Array, x: Array) -> Tails:
-        z = (np.log(x)[:, np.newaxis] - np.log(v[j : 2 * j])) / v[2 * j :]
-        return special.ndtr(z) @ v[:j], special.ndtr(-z) @ v[:j]
+        below, above, _ = each(v, x)
+        return below @ v[:j], above @ v[:j]
+
+    def slopes(theta: Array, x: Array) -> Slopes:
+        v = _unsorted(theta, j)
+        below, above, z = each(v, x)
+        by_z = v[:j] * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+        return _mixture_slopes(v[:j], below, above, -by_z / v[2 * j :], -by_z * z)
 
     def law(v: Array) -> Distribution:
         made = [_lognormal(m, s) for m, s in zip(v[j : 2 * j], v[2 * j :], strict=True)]
@@ -135,18 +177,35 @@ def lognormals(parts: int) -> Candidate:
         return [_maximised(np.log(t), seen, *_groups(np.log(t), seen, cuts)) for cuts in groups]
 
     values = _numbered(j, weight="share", median="time", sigma="shape")
-    return Candidate(f"{j} lognormals", values, lambda t: _mixed(t, j), law, start, tails)
+    return Candidate(f"{j} lognormals", values, lambda t: _mixed(t, j), law, start, tails, slopes)
+
+
+def _exponential_slopes(theta: Array, x: Array) -> Slopes:
+    """The slopes of a hyperexponential of two phases."""
+    v = _unsorted(theta, 2)
+    over = np.minimum(x[:, np.newaxis] / v[2:], FURTHEST**2)
+    above = np.exp(-over)
+    return _mixture_slopes(v[:2], -np.expm1(-over), above, -v[:2] * over * above)
+
+
+def _mixture_slopes(weights: Array, below: Array, above: Array, *others: Array) -> Slopes:
+    """The slopes of a mixture from its parts' tails (e, j), and the derivatives by θ after the log-ratios (e, j)."""
+    all_below, all_above = (below @ weights)[:, np.newaxis], (above @ weights)[:, np.newaxis]
+    by_ratio = weights * np.where(all_below > 0.5, all_above - above, below - all_below)
+    return all_below[:, 0], all_above[:, 0], np.hstack([by_ratio[:, 1:], *others])
 
 
 def _maximised(log_t: Array, seen: Array, weight: Array, mu: Array, sigma: Array) -> Array:
     """θ of a mixture of lognormals after steps of expectation and maximisation (Dempster, Laird and Rubin 1977)."""
+    powers = np.array([np.ones(len(log_t)), log_t, log_t**2])
     for _ in range(STEPS):
         sigma = np.maximum(sigma, NARROWEST)
         density = weight / sigma * np.exp(-(((log_t[:, np.newaxis] - mu) / sigma) ** 2) / 2)
-        given = density * (seen / np.maximum(density.sum(axis=1), 1e-300))[:, np.newaxis]
-        count = np.maximum(given.sum(axis=0), 1e-9)
-        weight, mu = count / count.sum(), log_t @ given / count
-        sigma = np.sqrt((given * (log_t[:, np.newaxis] - mu) ** 2).sum(axis=0) / count)
+        given = density * (seen / np.maximum(density @ np.ones(len(mu)), 1e-300))[:, np.newaxis]
+        count, first, second = powers @ given
+        count = np.maximum(count, 1e-9)
+        weight, mu = count / count.sum(), first / count
+        sigma = np.sqrt(np.maximum(second / count - mu**2, 0.0))
     return mixture_theta(weight, np.exp(mu), np.maximum(sigma, NARROWEST))
 
 
@@ -157,6 +216,14 @@ def mixture_theta(weights: Array, *positive: Array) -> Array:
 
 def shifted(base: Candidate, most: float) -> Candidate:
     """``base`` after a fixed time below ``most``, the shortest that any request can take: θ ends with its logit."""
+
+    def slopes(theta: Array, x: Array) -> Slopes:
+        shift = most * special.expit(theta[-1])
+        late = np.maximum(x - shift, 0.0)
+        below, above, by_theta = base.slopes(theta[:-1], late)
+        density = np.divide(base.by_x(by_theta), late, out=np.zeros(len(x)), where=late > 0)
+        return below, above, np.column_stack([by_theta, -density * shift * (1 - shift / most)])
+
     return Candidate(
         f"shifted {base.name}",
         (*base.values, ("shift", "time")),
@@ -165,9 +232,11 @@ def shifted(base: Candidate, most: float) -> Candidate:
         lambda t, seen: [
             np.append(theta, special.logit(share))
             for share in SHIFT_SHARES
-            for theta in base.start(np.maximum(t - share * most, 1e-6), seen)
+            # In a bin that begins at zero, times lie between the shift and the bin's end.
+            for theta in base.start(np.maximum(t - share * most, (1 - share) * most / 2), seen)
         ],
         lambda v, x: base.tails(v[:-1], np.maximum(x - v[-1], 0.0)),
+        slopes,
     )
 
 
@@ -201,9 +270,13 @@ def _numbered(parts: int, **sorts: Sort) -> Values:
 
 def _mixed(theta: Array, parts: int) -> Array:
     """The values of a mixture, the part of the shortest times first."""
-    values = np.append(special.softmax(np.append(0.0, theta[: parts - 1])), np.exp(theta[parts - 1 :]))
-    each = values.reshape(-1, parts)
+    each = _unsorted(theta, parts).reshape(-1, parts)
     return each[:, np.argsort(each[1], kind="stable")].ravel()
+
+
+def _unsorted(theta: Array, parts: int) -> Array:
+    """The values of a mixture in the order of θ."""
+    return np.append(special.softmax(np.append(0.0, theta[: parts - 1])), np.exp(theta[parts - 1 :]))
 
 
 def _burr_values(theta: Array) -> Array:

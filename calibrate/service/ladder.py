@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate, lognormals, plain_families, shifted
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
-from calibrate.service.likelihood import Binned, climb, log_mean_error
+from calibrate.service.likelihood import Binned, Loss, log_mean_error, polish, search
 from calibrate.service.times import Times
 from measure.errors import DataError
 from measure.findings import Finding
@@ -160,14 +161,19 @@ def _preferred(times: Times, binned: Binned, families: Sequence[Candidate]) -> F
 
 def _fitted(times: Times, binned: Binned, family: Candidate) -> FamilyFit | str:
     """The family at its maximum likelihood, from its best starts; or the reason to leave it out."""
-    starts = sorted(family.start(binned.inside, binned.counts), key=lambda t: -binned.log_likelihood(family, t))
-    ends = [end for start in starts[:CLIMBS] if (end := climb(binned, family, start)) is not None]
-    if not ends:
+
+    def height(theta: Array) -> float:
+        return binned.log_likelihood(family, theta)
+
+    loss = Loss(binned, family)
+    starts = sorted(family.start(binned.inside, binned.counts), key=height, reverse=True)
+    ends = sorted((search(loss, start) for start in starts[:CLIMBS]), key=height, reverse=True)
+    theta = next((peak for end in ends if (peak := polish(loss, end)) is not None), None)
+    if theta is None:
         return f"{family.name}: its likelihood has no maximum that a search finds"
-    likelihood, theta = max(((binned.log_likelihood(family, end), end) for end in ends), key=lambda pair: pair[0])
-    fit = FamilyFit(family, theta, binned.unit_s, times, likelihood)
+    fit = FamilyFit(family, theta, binned.unit_s, times, height(theta))
     far = times.kind != "percentiles" and fit.law.mean > FAR_BEYOND * times.mean_s
-    if far or not log_mean_error(binned, family, theta) < PINNED:
+    if far or not log_mean_error(loss, theta) < PINNED:
         mean, seen = format_duration(fit.law.mean, 2), format_duration(times.mean_s, 2)
         return f"{family.name}: the times do not determine its mean ({mean} at best, and {seen} by the bins)"
     return fit

@@ -7,16 +7,14 @@ maximum one point, which rounding moves by no more than rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
 from calibrate.inference.parameters import Array
-from calibrate.service.families import Candidate
+from calibrate.service.families import NEAR, Candidate
 from calibrate.service.times import Times
 
 IntArray = npt.NDArray[np.int64]
@@ -28,8 +26,12 @@ WIDE = 30.0
 SEARCH_STEPS, NEWTON_STEPS = 1000, 30
 LEAST_SLOPE = 1e-8
 """The slope of the loss, nats a request for each unit of θ, at which a search has ended."""
-NEAR = 1e-3
-"""The step of a finite difference in θ."""
+NEARLY = 1e-6
+"""The slope at which the search leaves the rest to Newton's steps."""
+APART = 1e-3
+"""The step between two slopes whose difference gives the curvature."""
+LOOSE = 1e-3
+"""The least curvature that the search begins with."""
 
 
 @dataclass(frozen=True)
@@ -67,90 +69,113 @@ class Binned:
         try:
             with np.errstate(all="ignore"):
                 below, above = candidate.tails(candidate.natural(theta), self.edges)
-        except (ValueError, OverflowError):  # a step of the optimiser to invalid parameters
+        except (ValueError, ArithmeticError):  # a step of the optimiser to invalid parameters
             return np.full(len(self.cells), np.log(LEAST_SHARE))
+        return np.asarray(np.log(self._shares(below, above)))
+
+    def _shares(self, below: Array, above: Array) -> Array:
         low, high = self.cells, self.cells + 1
         shares = np.where(below[low] > 0.5, above[low] - above[high], below[high] - below[low])
-        return np.asarray(np.log(np.fmax(shares, LEAST_SHARE)))
+        return np.asarray(np.fmax(shares, LEAST_SHARE))
+
+    def slopes(self, candidate: Candidate, theta: Array) -> tuple[Array, Array]:
+        """``log_shares`` (m,) and their derivatives by θ (m, d), which are zero where the share is the least."""
+        try:
+            with np.errstate(all="ignore"):
+                below, above, by_theta = candidate.slopes(theta, self.edges)
+        except (ValueError, ArithmeticError):
+            return np.full(len(self.cells), np.log(LEAST_SHARE)), np.zeros((len(self.cells), len(theta)))
+        shares = self._shares(below, above)
+        by_theta = np.where(np.isfinite(by_theta), by_theta, 0.0)  # nothing changes where a tail is empty
+        change = by_theta[self.cells + 1] - by_theta[self.cells]
+        return np.log(shares), np.where(shares > LEAST_SHARE, 1 / shares, 0.0)[:, np.newaxis] * change
 
     def log_likelihood(self, candidate: Candidate, theta: Array) -> float:
         """Σ count · log P(bin)."""
         return float(self.counts @ self.log_shares(candidate, theta))
 
-    def loss(self, candidate: Candidate) -> Callable[[Array], float]:
-        """-log of likelihood and prior, a request, as a function of θ."""
-        total = float(self.counts.sum())
 
-        def of(theta: Array) -> float:
-            return -(self.log_likelihood(candidate, theta) - float(theta @ theta) / WIDE**2 / 2) / total
+@dataclass(frozen=True)
+class Loss:
+    """-log of likelihood and prior, a request, as a function of θ."""
 
-        return of
+    binned: Binned
+    candidate: Candidate
+
+    @property
+    def requests(self) -> float:
+        """The number of requests."""
+        return float(self.binned.counts.sum())
+
+    def with_slope(self, theta: Array) -> tuple[float, Array]:
+        """The loss and its derivatives (d,)."""
+        logs, slopes = self.binned.slopes(self.candidate, theta)
+        counts = self.binned.counts
+        loss = -(counts @ logs) + theta @ theta / WIDE**2 / 2
+        return float(loss) / self.requests, (theta / WIDE**2 - counts @ slopes) / self.requests
+
+    def slope(self, theta: Array) -> Array:
+        """The derivatives (d,)."""
+        return self.with_slope(theta)[1]
+
+    def curvature(self, theta: Array) -> Array:
+        """The second derivatives (d, d), by differences."""
+        rows = [self.slope(theta + step) - self.slope(theta - step) for step in APART * np.eye(len(theta))]
+        return np.asarray(rows + np.transpose(rows)) / (4 * APART)
+
+    def scores(self, theta: Array) -> Array:
+        """Σ count · slope slopeᵀ, a request (d, d): near the curvature where the law fits, and never below zero."""
+        slopes = self.binned.slopes(self.candidate, theta)[1]
+        return np.asarray(slopes.T @ (self.binned.counts[:, np.newaxis] * slopes)) / self.requests
 
 
-def climb(binned: Binned, candidate: Candidate, start: Array) -> Array | None:
-    """θ of the maximum near ``start``: a search by BFGS, then Newton's steps until the slope is that of rounding.
+def search(loss: Loss, start: Array) -> Array:
+    """θ near the maximum near ``start``, by BFGS in coordinates in which the data pin all directions alike."""
+    pinned = np.linalg.cholesky(loss.scores(start) + LOOSE * np.eye(len(start)))
+    axes = np.linalg.inv(pinned).T
 
-    None where the search ends before the slope is below ``LEAST_SLOPE``.
-    """
-    loss = binned.loss(candidate)
+    def along(place: Array) -> tuple[float, Array]:
+        value, slope = loss.with_slope(start + axes @ place)
+        return value, slope @ axes
+
     # Not L-BFGS-B, whose calls of LAPACK wait for threads where the machine is busy.
     found = minimize(
-        loss, start, method="BFGS", jac=partial(_quick_gradient, loss), options={"maxiter": SEARCH_STEPS, "gtol": 1e-7}
+        along, np.zeros(len(start)), method="BFGS", jac=True, options={"maxiter": SEARCH_STEPS, "gtol": NEARLY}
     )
-    theta = np.asarray(found.x)
-    slope = gradient(loss, theta)
+    return np.asarray(start + axes @ found.x)
+
+
+def polish(loss: Loss, theta: Array) -> Array | None:
+    """θ of the maximum near ``theta``, by Newton's steps until the slope is that of rounding.
+
+    None where they end before the slope is below ``LEAST_SLOPE``.
+    """
+    slope = loss.slope(theta)
+    steep = float(np.linalg.norm(slope))
     for _ in range(NEWTON_STEPS):
-        following = theta - np.linalg.solve(_curvature(loss, theta), slope)
-        slope_there = gradient(loss, following)
-        if not np.linalg.norm(slope_there) < np.linalg.norm(slope):
+        following = theta - np.linalg.solve(loss.curvature(theta), slope)
+        slope_there = loss.slope(following)
+        steep_there = float(np.linalg.norm(slope_there))
+        # A step along a flat direction may raise the slope for a while, but no further than the search left it.
+        if not steep_there < (steep if steep < LEAST_SLOPE else max(steep, NEARLY)):
             break
-        theta, slope = following, slope_there
-    return theta if np.linalg.norm(slope) < LEAST_SLOPE else None
+        theta, slope, steep = following, slope_there, steep_there
+    return theta if steep < LEAST_SLOPE else None
 
 
-def log_mean_error(binned: Binned, candidate: Candidate, theta: Array) -> float:
+def log_mean_error(loss: Loss, theta: Array) -> float:
     """The standard error of the logarithm of the mean at the maximum ``theta``, by the curvature there.
 
     Infinite where the law has no mean, or the likelihood no maximum.
     """
-    curvature = _curvature(binned.loss(candidate), theta) * float(binned.counts.sum())
+    candidate = loss.candidate
 
     def log_mean(theta: Array) -> float:
         return float(np.log(candidate.law(candidate.natural(theta)).mean))
 
     try:
-        slope = gradient(log_mean, theta)
-        square = float(slope @ np.linalg.solve(curvature, slope))
-    except (ValueError, OverflowError):  # a law of no mean is none of qsim's
+        slope = np.array([(log_mean(theta + s) - log_mean(theta - s)) / (2 * NEAR) for s in NEAR * np.eye(len(theta))])
+        square = float(slope @ np.linalg.solve(loss.curvature(theta), slope)) / loss.requests
+    except (ValueError, ArithmeticError):  # a law of no mean is none of qsim's
         return np.inf
     return float(np.sqrt(square)) if square >= 0 else np.inf
-
-
-def _quick_gradient(function: Callable[[Array], float], theta: Array) -> Array:
-    """The slope of ``function`` (d,), by central differences."""
-    steps = NEAR / 10 * np.eye(len(theta))
-    return np.array([(function(theta + s) - function(theta - s)) / (NEAR / 5) for s in steps])
-
-
-def gradient(function: Callable[[Array], float], theta: Array) -> Array:
-    """The slope of ``function`` (d,), by differences of the fourth order."""
-    steps = NEAR * np.eye(len(theta))
-    return np.array(
-        [
-            (8 * (function(theta + s) - function(theta - s)) - function(theta + 2 * s) + function(theta - 2 * s))
-            / (12 * NEAR)
-            for s in steps
-        ]
-    )
-
-
-def _curvature(function: Callable[[Array], float], theta: Array) -> Array:
-    """The second derivatives of ``function`` (d, d), by differences."""
-    steps, here, size = NEAR * np.eye(len(theta)), function(theta), len(theta)
-    up, down = (np.array([function(theta + sign * s) for s in steps]) for sign in (1, -1))
-    found = np.diag(up + down - 2 * here)
-    for i in range(size):
-        for j in range(i):
-            both = function(theta + steps[i] + steps[j]) + function(theta - steps[i] - steps[j])
-            found[i, j] = found[j, i] = (both - up[i] - down[i] - up[j] - down[j] + 2 * here) / 2
-    return np.asarray(found / NEAR**2)
