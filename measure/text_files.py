@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import json
 import os
@@ -78,7 +79,9 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         if isinstance(error, DataError):
             raise
         reason = error.strerror if isinstance(error, OSError) else error  # ValueError: a NUL in the name
-        raise DataError(f"{path} cannot be read: {reason}; check its permissions") from error
+        circle = isinstance(error, OSError) and error.errno == errno.ELOOP
+        remedy = "its links lead in a circle; name the file itself" if circle else "check its permissions"
+        raise DataError(f"{path} cannot be read: {reason}; {remedy}") from error
 
 
 def read_head(path: Path) -> str:

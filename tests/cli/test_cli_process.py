@@ -155,3 +155,12 @@ def test_a_closed_stdout_is_a_failure_with_one_line(arguments, tmp_path):
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "error: stdout is closed, so that no result can be printed; send it to a file or a pipe\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell closes the stream")
+@pytest.mark.parametrize("arguments", ["fit-service -", "fit -", "show -"])
+def test_a_closed_stdin_is_a_failure_with_one_line(arguments, tmp_path):
+    command = f"exec {sys.executable} -c 'from calibrate.cli.entry import main; main()' {arguments} <&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: the standard input is closed; give a file, or pipe the data in\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -43,3 +44,11 @@ def test_percentiles_that_cannot_be_are_refused(tmp_path: Path) -> None:
 def test_a_text_of_brackets_alone_is_refused_before_it_fills_the_memory() -> None:
     with pytest.raises(DataError, match=r"x\.json holds 2,000,001 opening brackets"):
         decode(b"[" + b"[]," * 2_000_000 + b"0]", "x.json")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+def test_links_in_a_circle_are_not_a_matter_of_permissions(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").symlink_to("other.csv")
+    (tmp_path / "other.csv").symlink_to("one.csv")
+    with pytest.raises(DataError, match=r"one\.csv cannot be read: .*; its links lead in a circle; name the file"):
+        load(tmp_path / "one.csv")
