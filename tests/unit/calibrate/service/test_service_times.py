@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrate.service import Times, fit_service, of_histogram, of_percentiles, of_samples
-from calibrate.service.families import lognormals, mixture_theta, plain_families
+from calibrate.service.families import Candidate, lognormals, mixture_theta, plain_families, shifted
 from calibrate.service.fitted import FamilyFit
 from calibrate.service.ladder import _fitted, findings_of
 from calibrate.service.likelihood import Binned
@@ -69,6 +69,22 @@ def test_the_likelihood_is_that_of_the_law() -> None:
     law = candidate.law(candidate.in_units(candidate.natural(theta), binned.unit_s))
     direct = times.counts @ np.log(law.cdf(times.upper_s) - law.cdf(times.lower_s))
     assert binned.log_likelihood(candidate, theta) == pytest.approx(direct, rel=1e-9)
+
+
+FAMILIES = [*plain_families(), lognormals(3)]
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *(shifted(f, 0.4) for f in FAMILIES)], ids=lambda f: f.name)
+def test_the_slopes_of_a_likelihood_are_those_of_its_differences(family: Candidate) -> None:
+    times = drawn(TWO_KINDS, 1000)
+    binned = Binned.of(times)
+    for theta in family.start(binned.inside, binned.counts):
+        step = 1e-5 * np.random.default_rng(1).standard_normal(len(theta))
+        logs, slopes = binned.slopes(family, theta)
+        before, after = (binned.log_shares(family, theta + sign * step) for sign in (-1, 1))
+        possible = np.minimum(before, after) > np.log(1e-200)
+        assert logs == pytest.approx(binned.log_shares(family, theta), rel=1e-9)
+        assert (slopes @ step)[possible] == pytest.approx((after - before)[possible] / 2, rel=1e-3, abs=1e-8)
 
 
 def test_a_tail_beyond_the_data_is_told() -> None:
