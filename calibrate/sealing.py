@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.answer import knees_labelled
-from calibrate.fitting.any_load import predict
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_file import hashes_of
 from calibrate.inference.parameters import Mask
@@ -105,7 +104,7 @@ def seal(
         "made_at": made_at or dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "version": version(),
         "predictions": [
-            {"fit": fit.to_dict(), "points": predict(fit, at).to_dicts(), "knee": fit.knee.to_dict()}
+            {"fit": fit.to_dict(), "points": fit.predict(at).to_dicts(), "knee": fit.knee.to_dict()}
             for fit, at in zip(fits, loads, strict=True)
         ],
     }
@@ -175,7 +174,7 @@ def _verified(path: Path) -> dict[str, Any]:
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
     try:
         with np.errstate(divide="raise"):
-            drawn = predict(fit, [row["load"] for row in rows]).to_dicts()
+            drawn = fit.predict([row["load"] for row in rows]).to_dicts()
     except FloatingPointError as error:
         raise ValueError("a load is so small that the fit has no throughput there") from error
     pairs = [(a[k], b[k]) for a, b in zip(drawn, rows, strict=True) for k in ("throughput_per_s", "response_time_s")]

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import Prediction
+from calibrate.fitting.predicted_curve import Prediction, is_own_kind
 from calibrate.fitting.predicted_curve import predict as predict_at
 from calibrate.fitting.station import COVERED, KNOTS, reach
 from calibrate.inference.parameters import Array
@@ -78,19 +78,11 @@ def predict(fit: Calibration, at: Sequence[float] | Array | Load) -> Prediction:
     """
     if fit.is_seen_through_chain:
         at = at if isinstance(at, Load) else replace(fit.load_type, values=tuple(np.atleast_1d(at)))
-    elif not isinstance(at, Load):
-        return predict_at(fit, at)
-    elif _is_own_kind(fit.load_type, at):
-        return predict_at(fit, at.values)
+    elif not isinstance(at, Load) or is_own_kind(fit.load_type, at):
+        return predict_at(fit, at.values if isinstance(at, Load) else at)
     if not isinstance(at, (ArrivalRate, ClosedLoad)):
         raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {at.plural}")
     return predict_under(fit, at)
-
-
-def _is_own_kind(measured: Load, asked: Load) -> bool:
-    """Whether a load is of the kind that was measured; depths and clients who do not think are one kind."""
-    closed = [isinstance(load, ClosedLoad) and getattr(load, "think", 0.0) == 0 for load in (measured, asked)]
-    return all(closed) or replace(measured, values=()) == replace(asked, values=())
 
 
 def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad) -> Prediction:

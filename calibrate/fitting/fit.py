@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.knee import CurvePaths, Knee, knee_of, ninety_of, paths
-from calibrate.fitting.predicted_curve import Prediction
+from calibrate.fitting.predicted_curve import Prediction, is_own_kind
+from calibrate.fitting.predicted_curve import predict as predict_at
 from calibrate.inference.parameters import LEVEL, Array, Estimate, how_sure
 from calibrate.models.calibration import TABLE, USED, Calibration, estimates, model_for, model_named
 from calibrate.models.curves import TOLERANCE, CurveModel
@@ -130,6 +131,8 @@ class Fit(Calibration, Result):
 
     def predict(self, at: Sequence[float] | Array | Load) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
+        if not self.is_seen_through_chain and (not isinstance(at, Load) or is_own_kind(self.load_type, at)):
+            return predict_at(self, at.values if isinstance(at, Load) else at)
         from calibrate.fitting.any_load import predict
 
         return predict(self, at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,6 +139,12 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
         r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
     columns = (loads, x, x_low, x_high, r, r_low, r_high)
     return Prediction(*columns, fit.level, fit.load_type, _not_covered(fit, loads), fit.block_bytes)
+
+
+def is_own_kind(measured: Load, asked: Load) -> bool:
+    """Whether a load is of the kind that was measured; depths and clients who do not think are one kind."""
+    closed = [isinstance(load, ClosedLoad) and getattr(load, "think", 0.0) == 0 for load in (measured, asked)]
+    return all(closed) or replace(measured, values=()) == replace(asked, values=())
 
 
 def _check_reach(fit: Calibration, loads: Array) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.application.system import System
-from calibrate.fitting.any_load import predict
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.prediction.comparison import Comparison
@@ -34,8 +33,8 @@ def curve_of(fit: Fit) -> Prediction:
     """The predicted curve of a fit, over its calibration points."""
     high = max((*fit.used, 64.0) if isinstance(fit.load_type, ClosedLoad) else fit.used)
     if isinstance(fit.load_type, ArrivalRate):
-        return predict(fit, np.linspace(0.02, 1.0, _POINTS) * high)
-    return predict(fit, grid(1.0 if isinstance(fit.load_type, ClosedLoad) else 0.0, high, _POINTS))
+        return fit.predict(np.linspace(0.02, 1.0, _POINTS) * high)
+    return fit.predict(grid(1.0 if isinstance(fit.load_type, ClosedLoad) else 0.0, high, _POINTS))
 
 
 def prediction_figure(curve: Prediction) -> Figure:
