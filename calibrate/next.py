@@ -286,7 +286,7 @@ def recommended(depths: Sequence[float], count: int) -> list[float]:
     kept = np.array(sorted(shallow if len(shallow) > 1 else depths), dtype=float)
     wanted = PAIR if count < len(TRIPLE) else TRIPLE
     found = {float(kept[np.argmin(np.abs(np.log(kept / n)))]) for n in wanted}
-    return sorted(found if len(found) > 1 or len(shallow) < 2 else {min(shallow), max(shallow)})
+    return sorted(found if len(found) > 1 or len(shallow) < 2 else {float(min(shallow)), float(max(shallow))})
 
 
 def to_calibrate_on(points: Points) -> list[float]:
