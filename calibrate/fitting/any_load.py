@@ -19,7 +19,7 @@ from calibrate.fitting.predicted_curve import predict as predict_at
 from calibrate.fitting.station import COVERED, KNOTS, reach
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
-from calibrate.models.any_load import SCV, SCV_LOG_SD
+from calibrate.models.any_load import NOT_SERVED, SCV, SCV_LOG_SD
 from calibrate.models.calibration import ANY_LOAD, Calibration
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
@@ -58,11 +58,12 @@ class PossibleDevices:
         return float(np.median(self.scv))
 
 
-def predict(fit: Calibration, at: Sequence[float] | Array | Load) -> Prediction:
+def predict(fit: Calibration, at: Sequence[float] | Array | Load, *, refuse: bool = True) -> Prediction:
     """Throughput and response time with bands, by a fitted (or data-sheet) model.
 
     ``at``: loads in the unit of the fit (outstanding requests; injected delay), or a load of another kind with its
-    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``.
+    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``. Without ``refuse`` a rate that is not served
+    has a response time of a million lone requests, as beside one that was measured.
 
     Raises ValueError for a load that is not positive (zero is allowed for an injected delay) or not finite, and for
     clients with an unknown think time; DataError for a rate that is not served, or that needs more requests present
@@ -82,10 +83,10 @@ def predict(fit: Calibration, at: Sequence[float] | Array | Load) -> Prediction:
         return predict_at(fit, at.values if isinstance(at, Load) else at)
     if not isinstance(at, (ArrivalRate, ClosedLoad)):
         raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {at.plural}")
-    return predict_under(fit, at)
+    return predict_under(fit, at, refuse=refuse)
 
 
-def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad) -> Prediction:
+def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: bool = True) -> Prediction:
     """``predict`` at a load of another kind than the fit's."""
     if not load.values:
         raise ValueError(f"cannot predict at no load: give values, as {type(load).__name__}([1000, 2000])")
@@ -93,9 +94,10 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad) -> Predictio
         raise ValueError("a think time is needed to predict: Clients([10, 100], think=1.0)")
     found = possible_devices(fit)
     values = np.array(load.values)
-    if isinstance(load, ArrivalRate):
+    if isinstance(load, ArrivalRate) and refuse:
         _require_served(fit, found, load)
     response = np.array([_drawn_responses(found, load.present(found.curves, n, found.scv)) for n in values])
+    response = np.minimum(response, NOT_SERVED * np.exp(-found.middle.log_rate[0, 0]))
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     r, r_low, r_high = np.quantile(response, shares, axis=1, method="inverted_cdf")
     if isinstance(load, ArrivalRate):

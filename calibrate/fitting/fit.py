@@ -129,13 +129,13 @@ class Fit(Calibration, Result):
         word = how_sure(identified, low, high)
         return "rough" if word == "sure" and (self.refuted or self.is_far_off) else word
 
-    def predict(self, at: Sequence[float] | Array | Load) -> Prediction:
+    def predict(self, at: Sequence[float] | Array | Load, *, refuse: bool = True) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
         if not self.is_seen_through_chain and (not isinstance(at, Load) or is_own_kind(self.load_type, at)):
             return predict_at(self, at.values if isinstance(at, Load) else at)
         from calibrate.fitting.any_load import predict
 
-        return predict(self, at)
+        return predict(self, at, refuse=refuse)
 
     def station(self, visits: float = 1.0, *, extrapolate: bool = False) -> DeviceStation:
         """The device as a station of a queueing network, which a customer visits ``visits`` times.

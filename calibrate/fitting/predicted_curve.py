@@ -11,7 +11,7 @@ import numpy as np
 from calibrate.fitting.knee import knee_of
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import quantiles
-from calibrate.models.calibration import Calibration
+from calibrate.models.calibration import Calibration, is_open
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
 from measure.loads import Bandwidth, Clients, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
@@ -143,8 +143,8 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
 
 def is_own_kind(measured: Load, asked: Load) -> bool:
     """Whether a load is of the kind that was measured; depths and clients who do not think are one kind."""
-    closed = [isinstance(load, ClosedLoad) and getattr(load, "think", 0.0) == 0 for load in (measured, asked)]
-    return all(closed) or replace(measured, values=()) == replace(asked, values=())
+    closed = all(isinstance(load, ClosedLoad) and getattr(load, "think", 0.0) == 0 for load in (measured, asked))
+    return (closed and is_open(measured) == is_open(asked)) or replace(measured, values=()) == replace(asked, values=())
 
 
 def _check_reach(fit: Calibration, loads: Array) -> None:

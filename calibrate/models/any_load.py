@@ -77,6 +77,8 @@ class AnyLoad(OnsetPNorm):
         return AnyLoad(load) if isinstance(load, ArrivalRate | ClosedLoad) else self
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        if not len(loads):  # without points, the widths of the priors alone
+            loads = throughput = response = np.ones(1)
         crossing, _, *shape = super().parameters(loads, throughput, response)
         first = max(float(response.min() * throughput.max()) * (1 + HEADROOM), 1.05)
         headroom = Parameter("headroom", "", 1e-6, 1e6, HEADROOM, HEADROOM_LOG_SD)

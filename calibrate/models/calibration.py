@@ -84,6 +84,10 @@ def _named_for(points: Points, name: str) -> CurveModel:
     found = model_named(name).under(points.load_type)
     if name == ANY_LOAD and isinstance(points.load_type, ClosedLoad | ArrivalRate):
         return found
+    if points.load_type.thinking_s:
+        raise InvalidParameterError(
+            "model", f"{name!r} takes {points.load_type.plural} for requests in flight, and these think", value=name
+        )
     kind = next((kind for kind, models in MODELS.items() if name in models), "queue_depth")
     if kind != points.load_type.kind:
         wanted = f"{kind.replace('_', ' ')}s"

@@ -140,7 +140,7 @@ class Comparison(Result):
             )
             drawn = grid(low, float(load.max()), count)
         among = knee is not None and drawn[0] <= knee <= drawn[-1]
-        return self.fit.predict(np.union1d(drawn, [knee]) if among else drawn)
+        return self.fit.predict(np.union1d(drawn, [knee]) if among else drawn, refuse=False)
 
     @cached_property
     def at_knee(self) -> tuple[float, float]:
@@ -151,7 +151,7 @@ class Comparison(Result):
         knee, curve = self.knee, self.smooth
         if knee.load is None:
             return knee.throughput_per_s, knee.response_time_s
-        curve = curve if knee.load in curve.load else self.fit.predict([knee.load])
+        curve = curve if knee.load in curve.load else self.fit.predict([knee.load], refuse=False)
         at = int(np.searchsorted(curve.load, knee.load))
         return float(curve.throughput_per_s[at]), float(curve.response_time_s[at])
 
@@ -413,7 +413,7 @@ def compare(
             f"{points.load_type.kind.replace('_', ' ')}; fit this sweep itself: qsim fit DATA"
         )
     used = made.was_used(points)
-    predicted = made.predict(replace(points.load_type, values=points.load.tolist()))
+    predicted = made.predict(replace(points.load_type, values=points.load.tolist()), refuse=False)
     done = Comparison(fit=made, points=points, held_out=~used, predicted=predicted, sweep=sweep)
     return replace(done, fit=replace(made, refuted=True)) if done.refutes else done
 

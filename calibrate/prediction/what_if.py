@@ -263,7 +263,8 @@ def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Cap
     For 3.0 k/s you need 4 (3 to 4) of today's kind, assumed; 4 (4 to 5) to stay below 80 % busy.
     """
     peak = fit.parameters.get("Xmax")
-    if not isinstance(fit.load_type, ClosedLoad) or peak is None or peak.estimate is None:
+    known = isinstance(fit.load_type, ClosedLoad) or fit.is_seen_through_chain
+    if not known or peak is None or peak.estimate is None:
         raise DataError(
             f"{fit.series or 'the fit'} has no peak throughput; fit a sweep over requests outstanding, clients or "
             "connections"

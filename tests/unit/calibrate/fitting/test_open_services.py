@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from made_up import open_sweep
 
-from calibrate import Fit, fit, objective_knee
+from calibrate import Fit, WhatIf, compare, fit, objective_knee, what_if
 from calibrate.fitting.fit import fit_points
 from calibrate.models.any_load import AnyLoad
 from calibrate.models.calibration import ANY_LOAD
 from calibrate.points import points_of
-from measure import load
+from measure import DataError, load
 from measure.loads import ArrivalRate, Clients, Depth, Outstanding
 from qsim import MMc, solve
 
@@ -107,3 +107,31 @@ def test_several_servers_are_found_from_rates_whatever_the_law_of_service() -> N
     made = fit_points(points_of(sweep), AnyLoad(ArrivalRate()))
     assert made.parameters["N*"].estimate == pytest.approx(4, rel=0.05)
     assert made.station().speeds[15] == pytest.approx(4, rel=0.05)
+
+
+def test_a_comparison_predicts_rates_that_it_did_not_see() -> None:
+    compared = compare(load(KINDS / "k6-rates", {"gaps": "poisson"}), [10, 50, 95])
+    assert (np.abs(compared.residual_response_pct[compared.held_out]) < 10).all()
+    assert compared.inside[compared.held_out].all()
+
+
+def test_a_comparison_holds_where_a_rate_is_above_the_peak_that_a_few_points_tell() -> None:
+    compared = compare(load(KINDS / "k6-rates", {"gaps": "poisson"}), [10, 50])
+    assert np.isfinite(compared.predicted.response_time_s).all()
+
+
+def test_a_rate_that_is_not_served_is_refused(one_server: Fit) -> None:
+    with pytest.raises(DataError, match="is not served"):
+        one_server.predict([150.0])
+
+
+def test_a_changed_device_is_compared_under_the_load_that_was_measured(one_server: Fit, watched: Fit) -> None:
+    twice = what_if(one_server, WhatIf(workers=(1, 2))).fit.predict(ArrivalRate([80.0]))
+    assert twice.response_time_s == pytest.approx([solve(MMc(80, 100, 2)).W], rel=0.1)
+    faster = what_if(watched, WhatIf(service=0.5)).fit.predict(Outstanding([1.0], arrivals=True))
+    assert faster.throughput_per_s == pytest.approx([10e3], rel=0.15)
+
+
+def test_a_model_of_requests_in_flight_is_refused_for_users_who_think() -> None:
+    with pytest.raises(ValueError, match="takes users for requests in flight, and these think"):
+        fit(load(KINDS / "think_rps.csv"), model="p-norm")
