@@ -35,7 +35,7 @@ Systems I, sections 3.2 and 3.8.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -57,6 +57,9 @@ class Spacing(NamedTuple):
 
 FINE, COARSE = Spacing(), Spacing(16, 1.5)
 """Coarse chains are mostly within 0.5 % of fine ones, and a third as large."""
+
+BISECTIONS = 20
+"""Steps to the rate under which a mean number is present."""
 
 LEAST = 1e-300
 MOST_STEP = 600.0
@@ -152,6 +155,18 @@ class Curves:
         sensitivity = np.where(served, variance / np.where(served, mean, 1.0), np.inf)
         beyond = np.where(served, chain.beyond(self.known), 1.0)
         return Present(mean, variance, np.minimum(rate, last), mean / np.maximum(rate, LEAST), sensitivity, beyond)
+
+    def with_mean(self, mean: float, variability: FloatArray | float = 1.0) -> Present:
+        """Arrivals at the rate, one for each curve, with ``mean`` customers present; the rate is the throughput."""
+        last = np.exp(self.log_rate[:, -1])
+        low, high = 0 * last, last
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            more = self.under_arrivals(middle, variability).mean > mean
+            low, high = np.where(more, low, middle), np.where(more, middle, high)
+        fixed = np.full(len(last), float(mean))
+        found = self.under_arrivals(low, variability)
+        return replace(found, mean=fixed, throughput=high, response=fixed / high, sensitivity=np.ones(len(last)))
 
     def log_rates_at(self, at: FloatArray) -> FloatArray:
         """ln X (w, k) at ``at`` (k,), linear in ln n between nodes; beyond the last node the last rate stays."""
