@@ -224,6 +224,14 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
     for series, group in each_series(judged(points, ["load", "throughput_per_s"])):
         asked = group["asked_rate_per_s" if "asked_rate_per_s" in group else "load"].to_numpy(float)
         reached = group["throughput_per_s"].to_numpy(float)
+        if "asked_rate_per_s" not in group and (asked == reached).all():
+            yield Finding(
+                "arrival-rate",
+                "info",
+                "the rates that were asked for are not recorded: whether all of them came cannot be checked.",
+                series=series,
+            )
+            continue
         share = reached / np.where(asked > 0, asked, np.nan)
         requests = (group["requests"] * group["repeats"]).to_numpy(float) if "requests" in group else np.nan
         by_chance = 3 / np.sqrt(requests)  # three standard errors of a Poisson count
