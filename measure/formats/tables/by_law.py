@@ -289,24 +289,33 @@ def _count_jobs(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> t
     return roles, [note("outstanding", f"{name}: {message}", remedy)]
 
 
+OF_EACH_JOB = frozenset({"iodepth", "io_depth"})
+"""fio's names of a depth, which is that of each job."""
+
 _LEAST_ALONE = 0.8
 """The least X R / N at which a depth alone is the load; a device may hold less than the product in flight."""
 
 
 def _jobs_multiply(records: Records, roles: Roles, name: str) -> bool:
-    """Whether N = X R holds for depth x jobs, or cannot tell; False where it holds for the depth alone."""
+    """Whether N = X R holds for depth x jobs; False where it holds for the depth alone.
+
+    Where it cannot tell, fio's own iodepth is that of each job. DataError for other names, and where neither holds.
+    """
     several = [record for record in records if record["jobs"] > 1]
     product, alone = (_unit_aside(outstanding(several, with_jobs=with_jobs)) for with_jobs in (True, False))
+    load, jobs = roles.load.column, roles["jobs"].column
+    say = f"say which is the load: --columns jobs=1 where {load} counts all, else "
+    say += columns_option([f"depth={load}", f"jobs={jobs}"])
     if not len(product):
+        if several and plain_name(load).lower() not in OF_EACH_JOB:
+            raise DataError(f"{name}: without a latency, {load} may count all {jobs} or one of them; {say}")
         return True
     each = float(np.median(product)), float(np.median(alone))
     fits = _LEAST <= each[0] <= _MOST, bool(np.all((alone >= _LEAST_ALONE) & (alone <= _MOST)))
     if not any(fits):
-        load, jobs = roles.load.column, roles["jobs"].column
         raise DataError(
             f"{name}: N = X R holds neither for {load} x {jobs} (X R / N is {each[0]:.3g}) nor for {load} alone "
-            f"({each[1]:.3g}); say which is the load: --columns jobs=1 where {load} counts all, else "
-            f"{columns_option([f'depth={load}', f'jobs={jobs}'])}"
+            f"({each[1]:.3g}); {say}"
         )
     return fits[0] and not (fits[1] and _distance(each[1]) < _distance(each[0]))
 

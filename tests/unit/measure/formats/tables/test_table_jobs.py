@@ -73,6 +73,16 @@ def test_without_a_latency_the_names_decide() -> None:
     assert points[["load", "latency_s"]].to_numpy().tolist() == [[4, 1e-4]]
 
 
+def test_without_a_latency_a_depth_that_is_not_fios_is_asked_about() -> None:
+    text = "depth,numjobs,iops\n1,1,10000\n4,4,39000\n16,4,90000\n64,16,100000\n"
+    with pytest.raises(
+        DataError, match="may count all numjobs or one of them; say which is the load: --columns jobs=1"
+    ):
+        csv_sweep(text)
+    assert csv_sweep(text, {"jobs": "1"}).points["load"].tolist() == [1, 4, 16, 64]
+    assert csv_sweep(text, {"depth": "depth", "jobs": "numjobs"}).points["load"].tolist() == [1, 16, 64, 1024]
+
+
 def test_jobs_and_blocks_reach_the_surface_as_places() -> None:
     rows = [(d, j) for j in (1, 4) for d in (1, 16)]
     text = (
