@@ -308,7 +308,7 @@ def _assumed(points: Points, peak: float | None) -> Iterator[str]:
         other = fit_points(fixed, model_for(fixed, None)).curve_parameters
         idle, most = other["R1"].estimate or math.nan, other["Xmax"].estimate or math.nan
         yield (
-            f"Poisson arrivals are assumed; had a fixed number been in flight, the idle latency were "
+            f"Poisson arrivals are assumed; had a fixed number been in flight, the idle latency would be "
             f"{format_duration(idle, 2)} and the peak {format_rate(most, 2)}"
         )
     if peak is not None and isinstance(points.load_type, MemoryLoad):

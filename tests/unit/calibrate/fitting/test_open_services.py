@@ -85,7 +85,7 @@ def test_a_drive_in_production_is_read_as_open_and_both_readings_are_shown(watch
     assert watched.parameters["Xmax"].estimate == pytest.approx(10e3, rel=0.02)
     assert watched.knee.load == pytest.approx(1.0, rel=0.05)
     (note,) = [n for n in watched.notes if n.startswith("Poisson arrivals are assumed")]
-    assert "had a fixed number been in flight, the idle latency were 200" in note
+    assert "had a fixed number been in flight, the idle latency would be 200" in note
 
 
 def test_a_watched_drive_is_predicted_at_means_depths_and_rates(watched: Fit) -> None:
