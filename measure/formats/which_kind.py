@@ -181,24 +181,21 @@ def _unknown(curve: _Curve, load: Load, enough: bool) -> Finding:
     if above.any():
         at = int((curve.response / curve.cycle).argmax())
         message = (
-            f"R is above N / X at {load.at(curve.load[at])} ({format_duration(curve.response[at])} and "
-            f"{format_duration(curve.cycle[at])}): more requests were in flight than {load.plural}, or a column is "
-            "another one."
+            f"R is above N / X at {load.at(curve.load[at])}: {format_duration(curve.response[at])} and "
+            f"{format_duration(curve.cycle[at])}."
         )
+        why = f"more requests were in flight than {load.plural}, or a column is another one."
     elif not enough:
-        message = (
-            f"X R / N is {curve.share[0]:.2g} at {load.at(curve.load[0])}: whether {load.plural} think, one point "
-            "does not tell."
-        )
+        message = f"X R / N is {curve.share[0]:.2g} at {load.at(curve.load[0])}."
+        why = f"{load.plural} may think, or fewer requests were in flight: one point does not tell."
     else:
-        message = (
-            f"X R / N is {_numbers(curve.share)}, and N / X - R is no fixed time ({_range(curve.think)}): the kind of "
-            f"load is unknown, and N is taken as always in flight."
-        )
+        message = f"X R / N is {_numbers(curve.share)}, and N / X - R is no fixed time ({_range(curve.think)})."
+        why = "the kind of load is unknown; N is taken as always in flight."
     return Finding(
         "load-kind",
         "warning",
         message,
+        hypothesis=why,
         remedy="say which it was: --columns think=1s where they think for a second, think=0 where nobody thinks.",
     )
 

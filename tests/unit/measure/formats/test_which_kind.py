@@ -51,7 +51,7 @@ def test_one_file_of_k6_tells_the_think_time_and_one_row_of_a_table_does_not(tmp
     assert load(KINDS / "k6-thinking" / "u10.json").load_type.thinking_s == pytest.approx(1.0, rel=0.01)
     one = load(of_users(tmp_path, 1.0, [20]))
     assert one.load_type.thinking_s == 0
-    assert kinds_of(one) == ["X R / N is 0.02 at 20 users: whether users think, one point does not tell."]
+    assert kinds_of(one) == ["X R / N is 0.02 at 20 users."]
 
 
 def test_requests_in_flight_are_no_users_who_think(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_is_neither_is_asked_for_in_one_line(tmp_path: Path) -> None:
 
 def test_more_in_flight_than_users_is_said(tmp_path: Path) -> None:
     (said,) = kinds_of(load(table(tmp_path, [10, 20], np.array([100.0, 200]), np.array([0.3, 0.3]))))
-    assert "R is above N / X at 10 users (300 ms and 100 ms)" in said
+    assert "R is above N / X at 10 users: 300 ms and 100 ms." in said
 
 
 def test_a_told_think_time_is_checked_and_a_found_one_cannot_be() -> None:
