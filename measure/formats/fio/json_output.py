@@ -29,6 +29,7 @@ from measure.formats.fio.latency_bins import counted as counted_latencies
 from measure.formats.fio.ramp import (
     AGREES,
     LATENCY_REASON,
+    LIMITING,
     RATE_REASON,
     Counted,
     counted_by_bytes,
@@ -133,7 +134,7 @@ def _record(
     if asked > 1 and len(clones) == 1 and outstanding > 1.2 * whole(options.get("iodepth", "")):
         # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it.
         options = {**options, "group_reporting": "1"}
-    if any(is_set(options, key) for key in ("rate", "rate_iops", "thinktime")):
+    if any(is_set(options, key) for key in LIMITING):
         findings.append(
             Finding(
                 "rate-limited",
@@ -235,7 +236,8 @@ def _flow(
     requests = number_in(section, "total_ios") or rate * runtime_s  # fio 2.1 has no total_ios
     bandwidth = number_in(section, "bw_bytes") or number_in(section, "bw") * 1024
     flow = Flow(rate, bandwidth, requests, read * requests, runtime_s, _latency(section, name, job))
-    block_bytes = fixed_block_bytes(options, direction) if rate and has_ramp(options) else None
+    recounts = rate and has_ramp(options) and not any(is_set(options, key) for key in LIMITING)
+    block_bytes = fixed_block_bytes(options, direction) if recounts else None
     if block_bytes is None:
         return flow
     counted_anew = counted_by_bytes(_moved_bytes(section, bandwidth), block_bytes, requests, runtime_s)

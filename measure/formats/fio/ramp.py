@@ -3,7 +3,8 @@
 fio counts a request (``total_ios``, ``iops``) where it sends it, and its bytes (``io_bytes``) where it completes. The s
 requests in flight when the ramp ends were sent before the count began, so they are in the bytes and not in the count:
 ``iops`` is short by s / T. Seen with fio 3.33 (libaio, io_uring, nbd): s is N - 1; synchronous engines lose none.
-Bytes / block counts what completed in the time T, so it is the rate; without a ramp both are equal.
+Bytes / block counts what completed in the time T, so it is the rate; without a ramp both are equal. Of jobs that wait
+for their next arrival (``LIMITING``) the bytes hold one request each from before the ramp's end, so their count stays.
 
 At its end fio waits for all requests in flight before it times any of them. They complete at the rate X, so the last
 s + 1 wait s / (2 X) at the mean, and of C requests the mean latency is long by s (s + 1) / (2 X C). Without a ramp the
@@ -29,6 +30,8 @@ RATE_REASON = corrected("bytes / block; fio leaves requests in flight at the end
 LATENCY_REASON = corrected("without the wait at the end of the run; fio times its last requests when all are complete")
 VARIABLE = ("bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand")
 DEFAULT_BLOCK_BYTES = 4096
+LIMITING = ("rate", "rate_iops", "thinktime")
+"""Options of jobs that wait between requests."""
 
 
 @dataclass(frozen=True)

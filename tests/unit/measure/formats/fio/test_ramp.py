@@ -204,3 +204,11 @@ def test_another_disagreement_leaves_the_printed_rate(printed: str, issued: int)
 def test_a_bandwidth_that_lost_its_carry_is_the_one_in_the_other_unit() -> None:
     assert report("13.9k", 139_140, "53.0MiB/s (56.6MB/s)")["bandwidth_bytes_per_s"] == pytest.approx(56.6e6)
     assert report("13.9k", 139_140, "54.3MiB/s (56.0MB/s)")["bandwidth_bytes_per_s"] == pytest.approx(54.3 * 2**20)
+
+
+@pytest.mark.parametrize("waits", [{"rate_iops": "8"}, {"thinktime": "1000"}])
+def test_the_count_of_jobs_that_wait_for_their_next_request_stays_as_fio_printed_it(waits: dict[str, str]) -> None:
+    """Seen with nbd: 32 jobs of Poisson arrivals counted 823 requests and moved 855 blocks, one more for each job."""
+    found = row(after_ramp(1, sent=823, completed=855, **waits))
+    assert found["throughput_per_s"] == pytest.approx(RATE * 823 / 855)
+    assert word_of(found["throughput_origin"]) == "measured"
