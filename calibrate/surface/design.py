@@ -109,7 +109,9 @@ def _worth(surface: Surface, places: Places, measured: Places, *, drifting: bool
 def neighbour(places: Places, of: int, used: Mask) -> int | None:
     """The index of the place nearest to another that is not used; None where there is none."""
     apart = np.where(~used & shallow(places), distances(places, places.at(np.array([of])))[:, 0], np.inf)
-    return first_lowest(apart) if np.isfinite(apart).any() else None
+    if not np.isfinite(apart).any():
+        return None
+    return len(apart) - 1 - first_lowest(apart[::-1])  # of two as near the larger block
 
 
 def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = False) -> NextPlace | None:
