@@ -318,6 +318,7 @@ def _create_mark(path: Path) -> None:
     check_mark(path)
     if (mark := read_mark(path)) is not None:
         _change_mark(path, mark, born_ns=None)
+        files.remove_leftovers(path.parent, _mark_of(path).name)  # of the run that was killed
         return
     try:
         write_new(_mark_of(path), _mark_text(path, {"nonce": secrets.token_hex(16), "born_ns": None}))
