@@ -65,6 +65,10 @@ SLOW = ("drives", "accuracy in short", "approximations", "heavy tails", "roundin
 """Regions that take a minute or more."""
 
 
+VARYING = ("rounding",)
+"""Regions whose last figures differ from processor to processor: rewritten where their page is named."""
+
+
 def with_regions(page: str, *, slow: bool = True, exact: bool = False) -> str:
     """The page with each of its generated regions rewritten where it no longer matches; the ``SLOW`` if ``slow``.
 
@@ -73,7 +77,7 @@ def with_regions(page: str, *, slow: bool = True, exact: bool = False) -> str:
     made = regions() if _REGION.search(page) else {}
 
     def fresh(found: re.Match[str]) -> str:
-        if found[2] in SLOW and not slow:
+        if (found[2] in SLOW and not slow) or (found[2] in VARYING and not exact):
             return found[0]
         text = f"\n{made[found[2]]().strip()}\n\n"
         stale = exact or found[2].startswith("picture") or difference(found[3], text)  # pictures agree to the digit
