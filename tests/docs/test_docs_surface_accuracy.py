@@ -49,7 +49,7 @@ def cells(text: str, name: str) -> list[list[float]]:
 
 @pytest.mark.parametrize(
     ("label", "of_the_ninth_decile", "rising"),
-    [(r"\d+ drives", 0.6, 0.12), ("block size x depth", 1.0, 0.15), ("all these surfaces", 0.85, 0.11)],
+    [(r"\d+ drives", 0.6, 0.12), ("block size x depth", 1.0, 0.17), ("all these surfaces", 0.85, 0.12)],
 )
 def test_surfaces_miss_less_than_half_of_what_baselines_miss_at_two_asked_points(
     label: str, of_the_ninth_decile: float, rising: float, repository: Path
