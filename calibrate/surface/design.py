@@ -111,7 +111,7 @@ def neighbour(places: Places, of: int, used: Mask) -> int | None:
     apart = np.where(~used & shallow(places), distances(places, places.at(np.array([of])))[:, 0], np.inf)
     if not np.isfinite(apart).any():
         return None
-    return len(apart) - 1 - first_lowest(apart[::-1])  # of two as near the larger block
+    return len(apart) - 1 - int(first_lowest(apart[::-1]))  # of two as near the larger block
 
 
 def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = False) -> NextPlace | None:
