@@ -47,7 +47,8 @@ print(json.dumps([run(words) for words in json.loads(sys.argv[1])]))
 @pytest.fixture(scope="module")
 def runs(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, str]]:
     """Exit code, stderr and what was raised of each command; one program runs them all, from its first import on."""
-    words = [command.format(data=repository / "docs" / "data").split()[1:] for command in COMMANDS]
+    data = str(repository / "docs" / "data")
+    words = [[word.format(data=data) for word in command.split()[1:]] for command in COMMANDS]
     strict = [word for kind in ANNOUNCED for word in ("-W", f"error::{kind}")]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONWARNINGS"}
     done = subprocess.run(

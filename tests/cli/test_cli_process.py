@@ -148,11 +148,16 @@ def test_ascii_terminals_get_question_marks_not_errors(tmp_path):
     assert "Solve a queue" in done.stdout
 
 
+def run_with_closed(stream: str, arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """``qsim`` with these arguments, the shell having closed a stream (``>&-`` or ``<&-``)."""
+    command = ["sh", "-c", f'exec "$@" {stream}', "sh", *QSIM, *arguments.split()]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell closes the stream")
 @pytest.mark.parametrize("arguments", ["datasets", "solve mm1 --arrival-rate 1 --service-rate 2", "--version"])
 def test_a_closed_stdout_is_a_failure_with_one_line(arguments, tmp_path):
-    command = f"exec {sys.executable} -c 'from calibrate.cli.entry import main; main()' {arguments} >&-"
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_with_closed(">&-", arguments, tmp_path)
     assert done.returncode == 1
     assert done.stderr == "error: stdout is closed, so that no result can be printed; send it to a file or a pipe\n"
 
@@ -160,7 +165,6 @@ def test_a_closed_stdout_is_a_failure_with_one_line(arguments, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell closes the stream")
 @pytest.mark.parametrize("arguments", ["fit-service -", "fit -", "show -"])
 def test_a_closed_stdin_is_a_failure_with_one_line(arguments, tmp_path):
-    command = f"exec {sys.executable} -c 'from calibrate.cli.entry import main; main()' {arguments} <&-"
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_with_closed("<&-", arguments, tmp_path)
     assert done.returncode == 1
     assert done.stderr == "error: the standard input is closed; give a file, or pipe the data in\n"
