@@ -19,9 +19,11 @@ from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import stdtrit
 
 from calibrate.inference.parameters import Array
 from qsim import Exponential, Metrics, Network, Station, simulate
+from qsim._types import IntArray
 
 Places: TypeAlias = Mapping[str, Station]
 
@@ -109,31 +111,55 @@ def beyond(stations: Sequence[Array], which: int, most: int) -> float:
 
 
 SHARES = (0.5, 0.95, 0.99, 0.999)
-CYCLES = 20_000
-"""Responses simulated of each draw at each number of clients."""
+RUNS = 10
+"""Runs, each with its own seed, whose mean is the estimate and whose spread is its error."""
+ROWS = 200
+"""Rows that tell an estimate's distribution."""
 
 
-def simulated(networks: Sequence[Places], clients: Array, seed: int) -> tuple[Array, Array, Mapping[float, Array]]:
-    """Each of ``networks``, the estimate and its draws, with each number of ``clients`` (m,).
+def simulated(
+    networks: Sequence[Places], clients: Array, seed: int, customers: int
+) -> tuple[Array, Array, Mapping[float, Array]]:
+    """The first of ``networks`` with each number of ``clients`` (m,), by ``customers`` responses in ``RUNS`` runs.
 
-    Throughput and mean response (rows, m), the estimate first, and percentiles {share: (rows, m)} of the response.
+    Throughput and mean response (1 + ROWS, m), the estimate first, and percentiles {share: (1 + ROWS, m)} of the
+    response. The other rows hold what moves the estimate: the draws, which are the other networks, each held against
+    the first run by the same random numbers; and the error of the mean of the runs, by Student's t.
     """
-    runs = [[_run(stations, n, seed) for n in clients] for stations in networks]
-    return (
-        np.array([[float(m.throughput) for m in row] for row in runs]),
-        np.array([[float(m.W) for m in row] for row in runs]),
-        {q: np.array([[float(m.quantile(q)) for m in row] for row in runs]) for q in SHARES},
-    )
+    each = max(customers // RUNS, 1)
+    seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(RUNS)]
+    runs = np.array([_measured(networks[0], clients, s, each) for s in seeds])
+    estimate = runs.mean(axis=0)
+    error = runs.std(axis=0, ddof=1) / math.sqrt(RUNS)
+    draws = np.array([_measured(stations, clients, seeds[0], each) for stations in networks[1:]])
+    ratios = draws / runs[0] if len(draws) else np.ones((1, *estimate.shape))
+    student = stdtrit(RUNS - 1, (np.arange(ROWS) + 0.5) / ROWS)
+    moved = ratios[drawn_row(len(draws))] * (estimate + student[:, None, None] * error)
+    throughput, mean, *percentiles = np.concatenate([estimate[None], moved]).transpose(1, 0, 2)
+    return throughput, mean, dict(zip(SHARES, percentiles, strict=True))
 
 
-def with_two(stations: Places, clients: Array, seed: int) -> dict[str, Array]:
+def drawn_row(draws: int) -> IntArray:
+    """Which of the draws each of the ``ROWS`` rows is about."""
+    return np.arange(ROWS) % max(draws, 1)
+
+
+def with_two(stations: Places, clients: Array, seed: int, customers: int) -> dict[str, Array]:
     """The throughput (m,) with two of a station, by its name."""
     found = {}
     for name, station in stations.items():
         if not station.is_delay:
             more = {**stations, name: _doubled(station)}
-            found[name] = np.array([float(_run(more, n, seed).throughput) for n in clients])
+            found[name] = np.array([float(_run(more, n, seed, customers).throughput) for n in clients])
     return found
+
+
+def _measured(stations: Places, clients: Array, seed: int, customers: int) -> Array:
+    """Throughput, mean response and its percentiles (2 + shares, m) of a run with each number of clients."""
+    runs = [_run(stations, n, seed, customers) for n in clients]
+    return np.array(
+        [[m.throughput for m in runs], [m.W for m in runs], *([m.quantile(q) for m in runs] for q in SHARES)]
+    )
 
 
 def at_rates(station: Station, cycles_per_s: Array) -> Station:
@@ -143,9 +169,9 @@ def at_rates(station: Station, cycles_per_s: Array) -> Station:
     return replace(station, speeds=tuple((x / x[0]).tolist()), service=service)
 
 
-def _run(stations: Places, clients: float, seed: int) -> Metrics:
+def _run(stations: Places, clients: float, seed: int, customers: int) -> Metrics:
     network = Network({name: replace(s, most=None) for name, s in stations.items()}, int(clients))
-    return simulate(network, customers=CYCLES, seed=seed, engine="compiled", allow_short=True)
+    return simulate(network, customers=customers, seed=seed, engine="compiled", allow_short=True)
 
 
 def _doubled(station: Station) -> Station:

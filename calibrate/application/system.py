@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.product_form import at_rates, simulated, with_two
+from calibrate.application.product_form import at_rates, drawn_row, simulated, with_two
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.loads import ClosedLoad
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 NINETY = 0.9
 PAST_THE_KNEE, FOLLOWED = 2.0, 1000
 """The curve is computed up to this multiple of the knee, if that is at most this number of clients."""
+SIMULATED = 100_000
+"""The responses simulated with each number of clients, if nothing else is said."""
 MOST_SIMULATED = 20
 """The most draws that are simulated."""
 RARE = 0.01
@@ -199,13 +201,15 @@ def system(
     draws: int = 200,
     simulate: bool = False,
     seed: int = 0,
+    customers: int = SIMULATED,
     level: float = LEVEL,
 ) -> System:
     """The application ``network`` with each number of ``clients`` in it: throughput, response, bottleneck, knee.
 
     ``network`` holds stations and delays by name (a qsim.Network without customers, or a mapping), in seconds; those
     of a fit (``fit.station(visits=3)``) include their uncertainty. Solved by formula where every station has product
-    form, else, or with ``simulate``, by simulation, which also gives percentiles.
+    form, else, or with ``simulate``, by simulation of ``customers`` responses with each number of clients, which also
+    gives percentiles; the bands then hold the simulation's own error too.
 
     Raises ValueError for clients below 1, for a network of delays alone, and where a device would get more requests
     than its fit covers.
@@ -238,9 +242,10 @@ def system(
     known_at = np.unique([1.0, *wanted, *(float(n) for n in (knee, ninety) if 1 <= n < wanted[-1])])
     count = 1 + min(draws, MOST_SIMULATED) * bool(seeds)
     made = [{name: found[2](i) for name, found in drawn.items()} for i in range(count)]
-    throughputs, responses, percentiles = simulated(made, known_at, seed)
-    twice = with_two(stations, known_at, seed)
-    return System(wanted, (*queues,), known_at, throughputs, responses, peaks[:count], twice, level, percentiles)
+    throughputs, responses, percentiles = simulated(made, known_at, seed, customers)
+    twice = with_two(stations, known_at, seed, customers)
+    peaks = peaks[[0, *(drawn_row(count - 1) + (count > 1))]]
+    return System(wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level, percentiles)
 
 
 def _stations(network: Network | Mapping[str, Station]) -> dict[str, Station]:

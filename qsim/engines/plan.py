@@ -3,7 +3,8 @@
 Both engines draw the same variates in the same order:
 
 - each role (the gaps of a source, the service of a class at a station, the choice of a queue, ...) has its own stream;
-- a customer that comes to a station draws its service time, then its queue there, then where it goes next.
+- a customer that comes to a station draws its service time, then its queue there, then, if it has not been there yet,
+  how often it is served there, and before it leaves where it goes next.
 
 So two engines, or two systems to be compared, see the same customers. A delay is a station of infinitely many servers.
 The cycle of a closed class begins and ends at its home: a delay, or a place where no time passes if it has no delay.
@@ -12,7 +13,7 @@ The cycle of a closed class begins and ends at its home: a delay, or a place whe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -42,8 +43,8 @@ Way: TypeAlias = tuple[float, int]
 class PlannedStation:
     """A station as the engines see it; tuples have one entry for each class.
 
-    ``servers``: of each queue (math.inf where nobody waits). ``kinds``: the classes that come. ``listed``: whether
-    results list the station.
+    ``servers``: of each queue (math.inf where nobody waits). ``kinds``: the classes that come. ``visits``: how often
+    each is served before it goes on, 2.5 being two or three times. ``listed``: whether results list the station.
     """
 
     service: tuple[Distribution, ...]
@@ -55,6 +56,7 @@ class PlannedStation:
     speeds: tuple[float, ...] = ()
     urgency: tuple[int, ...] = (0,)
     kinds: tuple[int, ...] = ()
+    visits: tuple[float, ...] = (1,)
     is_delay: bool = False
     listed: bool = True
     name: str = ""
@@ -154,20 +156,31 @@ def plan(model: Network) -> Plan:
         raise NoEngineError(f"{model.kendall} is not simulated: limited places are for customers from outside")
     if any(names[entry.place] == OUTSIDE for entry in entries):
         none = (NO_TIME,) * len(classes)
-        places.append(PlannedStation(none, math.inf, urgency=(0,) * len(classes), is_delay=True, listed=False))
+        zeros, ones = (0,) * len(classes), (1,) * len(classes)
+        places.append(PlannedStation(none, math.inf, urgency=zeros, visits=ones, is_delay=True, listed=False))
     else:
         names.pop()
     return Plan(
         tuple(places),
         tuple(entries),
         tuple(
-            tuple(_ways(ways[c].get(here, ()), names, leaves=c in model.open_classes) for c in classes)
+            tuple(_ways(_onwards(model, c, here, ways[c]), names, leaves=c in model.open_classes) for c in classes)
             for here in names
         ),
         tuple(sources),
         classes,
         tuple(i for i, place in enumerate(places) if place.listed and model.lists_stations),
     )
+
+
+def _onwards(model: Network, name: str, here: str, ways: Mapping[str, Sequence[ModelWay]]) -> Sequence[ModelWay]:
+    """The ways out of a station; where visits are counted, without the one back to it."""
+    found = ways.get(here, ())
+    if here == OUTSIDE or model.counted_visits(name, here) == 1:
+        return found
+    onwards = [way for way in found if way.to != here]
+    total = math.fsum(way.p for way in onwards)
+    return [way._replace(p=way.p / total) for way in onwards]
 
 
 def _ways(ways: Sequence[ModelWay], names: Sequence[str], *, leaves: bool) -> tuple[Way, ...]:
@@ -194,6 +207,7 @@ def _station(model: Network, name: str) -> PlannedStation:
         capacity=station.capacity,
         speeds=tuple(station.speeds or ()),
         urgency=tuple(station.priority.get(c, 0) * ("priority" in station.discipline) for c in model.classes),
+        visits=tuple(model.counted_visits(c, name) for c in model.classes),
         kinds=tuple(kind for kind, c in enumerate(model.classes) if model.comes(c, name)),
         is_delay=station.is_delay,
         listed=name in model.listed,

@@ -19,7 +19,7 @@ import simpy
 
 from qsim.engines.plan import LEAST_WAIT, NOWHERE, PREEMPTIVE, Plan, PlannedStation
 from qsim.engines.recorder import Totals
-from qsim.engines.variates import ARRIVALS, NEXT, ROUTE, SERVICE, Role, VariateStream, streams_of
+from qsim.engines.variates import ARRIVALS, NEXT, ROUTE, SERVICE, VISITS, Role, VariateStream, streams_of
 
 CHUNK = 1000
 """Customers handed to the recorder at once."""
@@ -70,7 +70,7 @@ class System:
         customer.place, customer.arrived = to, self.env.now
         customer.service_time = self.streams[Role(SERVICE, to, customer.kind)].next()
         queue = station.choose_queue()
-        customer.to = self.choose_way(to, customer.kind)
+        customer.to = self.choose_way(customer)
         station.present += 1
         queue.join(customer)
 
@@ -87,11 +87,22 @@ class System:
         if customer.to != NOWHERE:
             self.enter(customer, customer.to)
 
-    def choose_way(self, station: int, kind: int) -> int:
-        """Draw the next station of a customer."""
+    def choose_way(self, customer: Customer) -> int:
+        """The next station of a customer: this one until it has been served as often as it shall be."""
+        station, kind = customer.place, customer.kind
+        if customer.visits_left == 0:
+            customer.visits_left = self.draw_visits(station, kind)
+        customer.visits_left -= 1
+        if customer.visits_left > 0:
+            return station
         ways = self.plan.ways[station][kind]
         uniform = self.streams[Role(NEXT, station, kind)].next() if len(ways) > 1 else 0.0
         return next(to for upto, to in ways if uniform < upto)
+
+    def draw_visits(self, station: int, kind: int) -> int:
+        """How often a customer that comes from elsewhere is served here."""
+        counts = self.streams.get(Role(VISITS, station, kind))
+        return int(self.plan.places[station].visits[kind] if counts is None else counts.next())
 
 
 class RunningStation:
@@ -198,6 +209,8 @@ class Customer:
     kind: int = 0
     place: int = -1
     to: int = -1
+    visits_left: int = 0
+    """Services still to come at this place, after the present one; 0 when it goes elsewhere."""
     arrived: float = 0.0
     service_time: float = 0.0
     wait: float = 0.0

@@ -7,6 +7,7 @@ which variates a seed gives, so both engines use this module.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ BLOCK = 8192
 CARRY = 256
 """Variates that may be left over when a buffer is refilled."""
 
-ARRIVALS, SERVICE, ROUTE, NEXT = range(4)
+ARRIVALS, SERVICE, ROUTE, NEXT, VISITS = range(5)
 
 
 class _Uniform(Distribution):
@@ -30,6 +31,18 @@ class _Uniform(Distribution):
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         rng.random(out=out)
+
+
+class _Counts(Distribution):
+    """How often a customer is served: the whole number below or above a mean."""
+
+    def __init__(self, mean: float) -> None:
+        self._whole = math.floor(mean)
+        self._share = mean - self._whole
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.random(out=out)
+        out[:] = self._whole + (out < self._share)
 
 
 class Role(NamedTuple):
@@ -104,3 +117,6 @@ def _laws(plan: Plan) -> Iterator[tuple[Role, Distribution]]:
         for kind, ways in enumerate(plan.ways[index]):
             if len(ways) > 1:
                 yield Role(NEXT, index, kind), uniform
+        for kind, visits in enumerate(place.visits):
+            if visits % 1 > 0:
+                yield Role(VISITS, index, kind), _Counts(visits)

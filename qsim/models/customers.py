@@ -2,7 +2,8 @@
 
 The routes of a class are a matrix P of probabilities between stations; what a row lacks to 1 leaves the network.
 Mean visits alone do not determine routes, and under product form need not.  Stations are then passed in their
-order: each is entered with probability min(v, 1) and, where v > 1, visited again with probability 1 - 1/v.
+order: each is entered with probability min(v, 1) and, where v > 1, visited again with probability 1 - 1/v.  These
+routes have the same means as visits that are counted, which is what the engines do.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from qsim.models.customers import (
     reached,
 )
 from qsim.models.station import ByName, ClassName, Station
+from qsim.models.visits import GeometricVisits
 from qsim.result import shown_by
 
 ONLY_CLASS = "customers"
@@ -200,6 +201,11 @@ class Network:
             return cycle_visits(self.routes[name], list(self.stations).index(self.home_of(name)))
         outside = self.outside(name)
         return rates(self.routes[name], outside) / float(outside.sum())
+
+    def counted_visits(self, name: ClassName, station: str) -> float:
+        """How often a customer is served at a station before it goes on, where that is counted; else 1."""
+        visits = self.stations[station].visits_of(name) if self.routing is None else 1.0
+        return 1.0 if visits < 1 or isinstance(visits, GeometricVisits) else visits
 
     def arrival_rate(self, name: ClassName) -> float:
         """Arrivals of an open class from outside, per time unit."""

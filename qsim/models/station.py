@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
+from qsim.models.visits import visits_of
 
 ClassName: TypeAlias = str
 Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
@@ -52,7 +53,9 @@ class Station:
 
     - ``service``: the law of service times, or one for each class that comes, by its name;
     - ``servers``: how many, all alike; math.inf where nobody waits;
-    - ``visits``: mean visits per passage or cycle, or a number for each class by its name;
+    - ``visits``: how often a customer is served here in a passage or cycle, or a number for each class by its name: 12
+      is twelve times, 2.5 two or three, 0.3 a chance; ``"geometric:12"`` any number with the mean 12.  Means do not
+      depend on it (product form), percentiles do;
     - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
       class: 0 before 1 before 2;
     - ``queues``: "shared", one queue for all servers; or one queue for each server, joined at "random", in turn
@@ -73,7 +76,7 @@ class Station:
 
     service: Law
     servers: int = 1
-    visits: float | Mapping[ClassName, float] = 1.0
+    visits: float | str | Mapping[ClassName, float | str] = 1.0
     discipline: Discipline = "FCFS"
     queues: Queues = "shared"
     speeds: Sequence[float] | None = None
@@ -85,9 +88,7 @@ class Station:
     def __post_init__(self) -> None:
         self._set(
             service=_by_class("service", self.service, _law),
-            visits=_by_class(
-                "visits", self.visits, _check.non_negative if isinstance(self.visits, Mapping) else _check.positive
-            ),
+            visits=_by_class("visits", self.visits, _visits if isinstance(self.visits, Mapping) else _some_visits),
             priority=_priority(self.priority),
         )
         _check.one_of("discipline", self.discipline, get_args(Discipline))
@@ -120,7 +121,8 @@ class Station:
         """Mean visits of a class, 0 for one that is not served here."""
         if self.service_of(name) is None:
             return 0.0
-        return self.visits.get(name, 0.0) if isinstance(self.visits, Mapping) else self.visits
+        visits = self.visits.get(name, 0.0) if isinstance(self.visits, Mapping) else self.visits
+        return cast(float, visits)
 
     def mean_of(self, name: ClassName) -> float:
         """The mean service time of a class, 0 for one that is not served here."""
@@ -202,6 +204,14 @@ def _by_class(parameter: str, given: Any, check: Any) -> Any:
     if not given:
         raise InvalidParameterError(parameter, "must not be empty", "give one for each class that comes")
     return ByName({str(name): check(f"{parameter} of {name}", value) for name, value in given.items()})
+
+
+def _visits(parameter: str, given: object) -> float:
+    return visits_of(parameter, given, _check.non_negative)
+
+
+def _some_visits(parameter: str, given: object) -> float:
+    return visits_of(parameter, given, _check.positive)
 
 
 def _law(parameter: str, given: object) -> Distribution:

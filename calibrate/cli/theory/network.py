@@ -13,11 +13,11 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import Page, conflicts, flag, option, requires
+from calibrate.cli.options import Page, conflicts, flag, option, requires, shared
 from calibrate.cli.theory.metrics_text import solved
 from calibrate.cli.theory.network_file import read_network
 from calibrate.cli.theory.queue_models import Explain
-from calibrate.cli.theory.solve import Customers, SimulationSeed, simulated
+from calibrate.cli.theory.solve import CUSTOMERS, CUSTOMERS_SIMULATED, SimulationSeed, simulated
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
@@ -49,7 +49,9 @@ def network(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A network in TOML or JSON.")],
     explain: Explain = False,
     simulate: bool = flag("--simulate", "Simulate it instead."),
-    customers: Customers = 1e6,
+    customers: Annotated[
+        float | None, shared("N", parsing.number, CUSTOMERS, shown="1e6; 1e5 for each number of --clients")
+    ] = None,
     seed: SimulationSeed = None,
     clients: parsing.Numbers | None = option("N", parsing.clients, "Clients of the application, as 1..500."),
     slo: o.Objective = None,
@@ -60,11 +62,11 @@ def network(
     written = read_network(file)
     model, with_units = written.network, written.has_units
     if clients is not None:
-        return _application(file.stem, model, clients, slo, page, simulate=simulate, seed=seed)
+        return _application(file.stem, model, clients, slo, page, simulate=simulate, seed=seed, customers=customers)
     if model.customers is None:
         raise wrong_usage(f"{file} says nothing of customers; give --clients 1..500, or write customers in it")
     if simulate:
-        return simulated(model, customers, seed, with_units=with_units, details=details)
+        return simulated(model, customers or CUSTOMERS_SIMULATED, seed, with_units=with_units, details=details)
     try:
         return solved(model, with_units=with_units, explain=explain, details=details)
     except qsim.NoFormulaError as error:
@@ -80,6 +82,7 @@ def _application(
     *,
     simulate: bool,
     seed: int | None,
+    customers: float | None,
 ) -> Result:
     """The bottleneck, the knee, what two of a station give, and the curve."""
     if slo is not None and slo.quantile is not None and not simulate:
@@ -88,7 +91,8 @@ def _application(
     from calibrate.application.answer import system_answer, system_table, within_text
 
     share = None if slo is None or slo.quantile is None else float(slo.quantile[1:]) / 100
-    found = calibrate.system(model, [int(n) for n in clients], simulate=simulate, seed=seed or 0)
+    length = {} if customers is None else {"customers": int(customers)}
+    found = calibrate.system(model, [int(n) for n in clients], simulate=simulate, seed=seed or 0, **length)
 
     def text() -> str:
         asked = [] if slo is None else [f"{'OBJECTIVE':<12}{within_text(found, slo.time_s, share)}"]

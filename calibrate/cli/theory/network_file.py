@@ -101,7 +101,7 @@ class _Reading:
         self.has_units = True
         if not isinstance(table.get("extrapolate", False), bool):
             raise ValueError(f"extrapolate of {name} must be true or false, not {table['extrapolate']!r}")
-        visits = self._number(table.get("visits", 1.0), f"visits of {name}", parse_rate)
+        visits = table.get("visits", 1.0)
         try:
             fit = self._sheet(name, table) if "device" not in table else self._fit(name, table)
             station = fit.station(visits, extrapolate=table.get("extrapolate", False))

@@ -24,9 +24,8 @@ Engine: TypeAlias = Annotated[
         "ENGINE", parsing.choice("compiled", "reference"), "compiled (fast) or reference (SimPy, to read).", shown=True
     ),
 ]
-Customers: TypeAlias = Annotated[
-    float, shared("N", parsing.number, "Customers to simulate, warm-up included.", shown="1e6")
-]
+CUSTOMERS, CUSTOMERS_SIMULATED = "Customers to simulate, warm-up included.", 1e6
+Customers: TypeAlias = Annotated[float, shared("N", parsing.number, CUSTOMERS, shown="1e6")]
 SimulationSeed: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Seed.", "--seed", shown="a fresh one")]
 
 HELP_SOLVE = f"""Solve a queue by formula.
@@ -77,7 +76,7 @@ qsim simulate mmcn --population 64 --service 80us --servers 32 --seed 1 --engine
 def simulate(
     model: ModelName,
     options: QueueOptions,
-    customers: Customers = 1e6,
+    customers: Customers = CUSTOMERS_SIMULATED,
     seed: SimulationSeed = None,
     engine: Engine = "compiled",
 ) -> Result:

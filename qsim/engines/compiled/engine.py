@@ -96,7 +96,7 @@ def _run_events(plan: Plan, customers: int, seed: int, totals: Totals, progress:
         t = with_room(plan, t)
         t.filled[:] = 0
         moment = t.moment[0]
-        moment["pause"] = 0
+        moment["pause"], moment["wanted"] = 0, customers - finished
         run_events(t)
         for i, stream in enumerate(every):
             stream.position = int(t.used[i])
@@ -105,7 +105,7 @@ def _run_events(plan: Plan, customers: int, seed: int, totals: Totals, progress:
                 f"a network of {len(plan.places)} stations moved more customers at one instant than fit; "
                 "use engine='reference'"
             )
-        n = min(int(t.filled[0]), customers - finished)
+        n = int(t.filled[0])
         totals.add(*t.outputs[0, :, :n])
         for place, output, filled in zip(plan.parts, t.outputs[1:], t.filled[1:].tolist(), strict=True):
             totals.add_stays(place, *output[:4, :filled])

@@ -18,7 +18,7 @@ from qsim.engines.plan import NOWHERE
 
 @kernel(borrows=True)
 def run_events(t: State) -> None:
-    """Run until an output is full, a stream runs low, or rows for customers are needed."""
+    """Run until all is recorded, an output is full, a stream runs low, or rows for customers are needed."""
     moment = t.moment[0]
     first_source = t.queues.size
     for entry in range(t.entries.size):
@@ -133,6 +133,8 @@ def complete(t: State, leaf: int) -> None:
         row.total_service += service
     if row.to == home:  # a passage (neither has a home, nor goes on) or a cycle is over
         record(t, 0, row.total_wait, row.total_service, row.kind, moment.lost)
+        if t.filled[0] >= moment.wanted:
+            moment.pause = 1
         row.total_wait, row.total_service, moment.lost = 0.0, 0.0, 0
     if row.to == NOWHERE:
         row.next, moment.unused = moment.unused, customer
@@ -186,9 +188,17 @@ def reschedule(t: State, queue: int) -> None:
 
 @kernel(inner=True, borrows=True)
 def choose_way(t: State, customer: int) -> None:
-    """Draw the next station of a customer."""
+    """Find the next station of a customer: this one until it has been served as often as it shall be."""
     row = t.customers[customer]
     roles = t.roles[row.place, row.kind]
+    if row.visits_left == 0:
+        row.visits_left = roles[tables.VISITS]
+        if roles[tables.COUNTS] != NOWHERE:
+            row.visits_left = int(draw(t, roles[tables.COUNTS]))
+    row.visits_left -= 1
+    if row.visits_left > 0:
+        row.to = row.place
+        return
     way = roles[tables.FIRST_WAY]
     if roles[tables.WAYS] > 1:
         u = draw(t, roles[tables.NEXT])

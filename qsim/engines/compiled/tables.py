@@ -12,6 +12,7 @@ from qsim._types import FloatArray, IntArray
 from qsim.engines.plan import NOWHERE, PREEMPTIVE, Plan, Way
 from qsim.engines.variates import ARRIVALS, BLOCK, ROUTE, SERVICE, Role
 from qsim.engines.variates import NEXT as NEXT_WAY
+from qsim.engines.variates import VISITS as VISITED
 
 Table: TypeAlias = npt.NDArray[Any]
 
@@ -41,15 +42,17 @@ QUEUE = _record("place present in_service first last", "seen progress share crow
 time at which more customers than servers were present."""
 
 CUSTOMER = _record(
-    "entry kind place queue to next order", "key need work arrived since wait share total_wait total_service"
+    "entry kind place queue to visits_left next order",
+    "key need work arrived since wait share total_wait total_service",
 )
 """``to``: the next place. ``next``: the customer behind it in the waiting list, or the next unused row. The smallest
 ``key`` goes first, then the smallest ``order``. ``need``: the service time, ``work``: what is left of it. ``since``:
 start of the wait."""
 
-MOMENT = _record("unused spare arrivals lost pause overflow", "clock")
+MOMENT = _record("unused spare arrivals lost wanted pause overflow", "clock")
 """``unused``: the first unused row of customers, of ``spare`` ones. ``arrivals`` at any place, ``lost`` since the last
-finish. ``pause``: some stream of variates runs low, or some output is nearly full."""
+finish. ``wanted``: passages and cycles still to be recorded. ``pause``: they are, some stream of variates runs low, or
+some output is nearly full."""
 
 ENTRY = _record("kind place home number")
 WAY = np.dtype([("upto", "f8"), ("place", "i8")])
@@ -64,7 +67,7 @@ FIRST_ROWS = 1024
 FIELDS = 5
 GAP, WAITING, SERVED, KIND, LOST = range(FIELDS)
 # Entries of `roles`.
-SERVING, URGENCY, NEXT, FIRST_WAY, WAYS = range(5)
+SERVING, URGENCY, NEXT, FIRST_WAY, WAYS, VISITS, COUNTS = range(7)
 
 
 class State(NamedTuple):
@@ -75,7 +78,7 @@ class State(NamedTuple):
     ends: IntArray
     sources: IntArray
     roles: IntArray
-    """[place, class]: service and routing streams, urgency, first row and number of ways."""
+    """[place, class]: service stream, urgency, stream, first row and number of ways, visits and their stream."""
     ways: Table
     entries: Table
     moment: Table
@@ -158,12 +161,14 @@ def all_at_once(plan: Plan) -> bool:
 
 
 def _roles(plan: Plan, index: dict[Role, int]) -> tuple[IntArray, Table]:
-    roles = np.zeros((len(plan.places), len(plan.classes), 5), dtype=np.int64)
+    roles = np.zeros((len(plan.places), len(plan.classes), 7), dtype=np.int64)
     ways: list[Way] = []
     for p, place in enumerate(plan.places):
         for k, mine in enumerate(plan.ways[p]):
             following = index.get(Role(NEXT_WAY, p, k), NOWHERE)
-            roles[p, k] = (index[Role(SERVICE, p, k)], place.urgency[k], following, len(ways), len(mine))
+            counts = index.get(Role(VISITED, p, k), NOWHERE)
+            served = (index[Role(SERVICE, p, k)], place.urgency[k])
+            roles[p, k] = (*served, following, len(ways), len(mine), int(place.visits[k]), counts)
             ways += mine
     return roles, np.array(ways, dtype=WAY)
 

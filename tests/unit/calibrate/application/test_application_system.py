@@ -172,3 +172,24 @@ def test_what_is_no_network_is_refused(network: object, part: str) -> None:
 def test_draws_are_a_whole_number() -> None:
     with pytest.raises(ValueError, match="draws"):
         system(app(), clients=[1], draws=0)
+
+
+def test_a_simulated_band_holds_the_error_of_the_simulation() -> None:
+    stations = {"users": Delay(0.05), "cpu": Station(Exponential(5e-3)), "disk": Station(Exponential(1e-3), visits=3)}
+    exact = system(stations, clients=[1, 6])
+    inside = {"throughput": 0, "response": 0}
+    for seed in range(50):
+        run = system(stations, clients=[1, 6], simulate=True, seed=seed, customers=20_000)
+        for name in inside:
+            true = getattr(exact, name)()[0]
+            _, low, high = getattr(run, name)()
+            inside[name] += int(((low <= true) & (true <= high)).sum())
+    assert 82 <= inside["throughput"] <= 98, inside
+    assert 82 <= inside["response"] <= 98, inside
+
+
+def test_more_customers_narrow_a_simulated_band() -> None:
+    stations = {"users": Delay(0.05), "cpu": Station(Exponential(5e-3))}
+    short, long = (system(stations, clients=[10], simulate=True, customers=n) for n in (10_000, 400_000))
+    width = [float(np.ptp(s.response()[1:])) for s in (short, long)]
+    assert width[1] < width[0] / 2
