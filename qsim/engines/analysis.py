@@ -15,13 +15,16 @@ corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", I
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
 distribution".
 
+Shares. Where fewer than ten customers were lost or had to wait, or all but fewer than ten, the interval is at least
+that of as many independent customers (Clopper & Pearson 1934): what was not seen is not impossible.
+
 Quantiles. The quantile of all batches; its interval from those of single batches, and at least the bin it lies in.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +42,8 @@ STANDS_OUT = 3.0
 """Standard errors by which the beginning must differ from the rest to be called a warm-up."""
 STRONGEST_CORRELATION = 0.75
 """Lag-1 correlation of batch means above which the run is too short."""
+FEW_SEEN = 10
+"""Customers that were lost, or that waited, below which batches do not tell how often that happens."""
 BEYOND_QUANTILE = 10
 """Customers each batch should have beyond a quantile."""
 
@@ -136,6 +141,20 @@ def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interv
     return (max(0.0, low), min(1.0, high) if name in SHARES else high)
 
 
+def with_unseen(ends: Interval, seen: float, number: float, confidence: float) -> Interval:
+    """The interval of the share ``seen`` of ``number`` customers, at least that of as many independent ones.
+
+    Where few or all but a few are seen, batches tell nothing: a loss that never came may come once in ``number``
+    (Clopper and Pearson 1934).
+    """
+    from scipy.special import betaincinv
+
+    rest = (1 - confidence) / 2
+    fewest = 0.0 if seen == 0 else float(betaincinv(seen, number - seen + 1, rest))
+    most = 1.0 if seen == number else float(betaincinv(seen + 1, number - seen, 1 - rest))
+    return min(ends[0], fewest), max(ends[1], most)
+
+
 def analyse(
     recorder: Recorder, servers: float, confidence: float, *, memory: int = 0, share: float | None = None
 ) -> RunEstimate:
@@ -171,7 +190,10 @@ def analyse(
     for name, (above, below) in _ratios(batches, float(per_batch * size), servers).items():
         value = values[name] = float(above.sum() / below.sum())
         deviations = (above - value * below) / below.mean()
-        intervals[name] = within_bounds(name, value, reaches(deviations, confidence))
+        ends = within_bounds(name, value, reaches(deviations, confidence))
+        seen, number = float(above.sum()), float(below.sum())
+        rare = name in ("p_wait", "p_block") and min(seen, number - seen) < FEW_SEEN
+        intervals[name] = with_unseen(ends, seen, number, confidence) if rare else ends
         correlation = batch_error(deviations)[1]
         if name == "W" and correlation > STRONGEST_CORRELATION:
             complaints.append(f"neighbouring batch means still move together (correlation {correlation:.2f})")
@@ -278,9 +300,11 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
     """
     customers = totals.whole.customers
     share = min(0.9, whole.warmup / customers)  # the warm-up that the parts also leave out
-    result = _metrics(whole, plan.servers, "", customers, facts, losses=plan.has_losses)
+    certain = _certain(plan, plan.listed)
+    result = _metrics(whole, plan.servers, "", customers, facts, certain)
+    of_parts = tuple({*certain, "p_block"})  # losses are those of the whole
     classes = tuple(
-        _part(recorder, plan.servers, plan.classes[kind], share, facts)
+        _part(recorder, plan.servers, plan.classes[kind], share, facts, of_parts)
         for kind, recorder in totals.classes.recorders.items()
     )
     if not plan.parts:
@@ -294,12 +318,18 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
     return replace(result, classes=classes, stations=stations)
 
 
+def _certain(plan: Plan, places: Sequence[PlannedStation]) -> tuple[str, ...]:
+    """What is 0 for certain: P(block) without limited places, P(wait) where there is a server for everybody."""
+    most = math.inf if plan.sources else plan.population
+    nobody_waits = all(place.servers >= most for place in places)
+    return ("p_block",) * (not plan.has_losses) + ("p_wait",) * nobody_waits
+
+
 def _metrics(
-    estimate: RunEstimate, servers: float, name: str, customers: int, facts: Mapping[str, Any], *, losses: bool = False
+    estimate: RunEstimate, servers: float, name: str, customers: int, facts: Mapping[str, Any], certain: tuple[str, ...]
 ) -> Metrics:
-    """The Metrics of an estimate; without ``losses`` P(block) is 0 exactly."""
+    """The Metrics of an estimate; ``certain`` names the values that are 0 exactly."""
     values = estimate.values
-    certain = () if losses else ("p_block",)
     return Metrics.from_times(
         throughput=values["throughput"],
         service=values["service"],
@@ -319,7 +349,9 @@ def _metrics(
     )
 
 
-def _part(recorder: Recorder, servers: float, name: str, share: float, facts: Mapping[str, Any]) -> Metrics:
+def _part(
+    recorder: Recorder, servers: float, name: str, share: float, facts: Mapping[str, Any], certain: tuple[str, ...]
+) -> Metrics:
     """Metrics of a class or station; with too few customers the values are NaN, and a warning says so."""
     try:
         estimate = analyse(recorder, servers, facts["confidence"], share=share)
@@ -328,15 +360,16 @@ def _part(recorder: Recorder, servers: float, name: str, share: float, facts: Ma
         unknown: dict[str, Any] = dict.fromkeys(SYMBOLS, math.nan)
         few = f"{name}: {seen} seen, too few for an estimate: give more customers"
         return Metrics(**unknown, kind="simulated", name=name, customers=seen, warnings=(few,), **facts)
-    return _metrics(estimate, servers, name, recorder.customers, facts)
+    return _metrics(estimate, servers, name, recorder.customers, facts, certain)
 
 
 def _station(plan: Plan, totals: Totals, place: int, share: float, facts: Mapping[str, Any]) -> Metrics:
     """Metrics of a station and its classes; where only one class comes, its values are the station's."""
     planned, names = plan.places[place], plan.classes
-    station = _part(totals.stations[place], planned.all_servers, planned.name, share, facts)
+    certain = tuple({*_certain(plan, [planned]), "p_block"})
+    station = _part(totals.stations[place], planned.all_servers, planned.name, share, facts, certain)
     classes = tuple(
-        _part(recorder, planned.all_servers, names[kind], share, facts)
+        _part(recorder, planned.all_servers, names[kind], share, facts, certain)
         for kind, recorder in totals.classes_at[place].recorders.items()
     )
     if len(names) > 1 and not classes:

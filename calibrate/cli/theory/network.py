@@ -27,7 +27,8 @@ HELP = """Solve or simulate a network of stations that a FILE describes.
 A FILE is TOML or JSON with tables stations.NAME (service=, or delay=; servers=, visits=, discipline=, queues=, speeds=,
 priority=), with customers (16 that circulate, or "200/s" from outside) and, if visits do not say it, with routing.NAME:
 probabilities of going on. Where they enter: arrivals = { s1 = "4/s", s2 = "5/s" }; without routing they leave from
-there. Several classes: customers.CLASS, routing.CLASS.NAME.
+there. Several classes: customers.CLASS, routing.CLASS.NAME. Visits are counts: 12 is twelve, 2.5 two or three, 0.3 a
+chance; "geometric:12" any number of mean 12.
 
 A station may be a calibrated device: device="fit.json" (or what a tool wrote), or idle_latency= and peak= of a data
 sheet, with visits=. --clients N tells what an application of such stations does, with 90 % bands.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from qsim import Closed, Delay, Exponential, MMc, MMcK, Network, Station, simulate, solve
 from qsim.engines.analysis import analyse, batch_error, find_warmup, mser
 from qsim.engines.recorder import ROWS, Recorder
 
@@ -101,3 +102,33 @@ def test_far_quantiles_have_no_interval_in_short_runs() -> None:
     assert low < high
     with pytest.raises(ValueError, match="too far out"):
         estimate.times.quantile_interval(0.9999, "W")
+
+
+def test_a_loss_that_was_never_seen_is_not_impossible():
+    model = MMcK(0.5, 1, 1, 16)
+    r = simulate(model, customers=100_000, seed=1)
+    assert r.p_block == 0
+    low, high = r.interval("p_block")
+    assert low == 0
+    assert solve(model).p_block < high < 1e-4
+
+
+def test_a_wait_that_was_never_seen_is_not_impossible_and_neither_is_none():
+    r = simulate(MMc(0.1, 1, 8), customers=20_000, seed=1)
+    assert r.interval("p_wait")[1] == pytest.approx(3.69 / (r.customers - r.warmup), rel=0.01)
+    busy = simulate(MMc(99.99, 1, 100), customers=20_000, seed=1, allow_short=True)
+    assert busy.interval("p_wait")[0] < 1
+
+
+def test_where_nobody_can_wait_that_is_certain():
+    alone = simulate(Closed(4, [Station(Exponential(1), servers=4)]), customers=10_000, seed=1)
+    assert (alone.p_wait, alone.interval("p_wait"), alone.kind_of("p_wait")) == (0, (0, 0), "exact")
+    users = simulate(Network({"users": Delay(1.0), "cpu": Station(Exponential(0.01), 8)}, 8), customers=10_000, seed=1)
+    assert users["cpu"].interval("p_wait") == (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_losses_have_the_interval_of_as_many_customers(seed):
+    model = MMcK(0.5, 1, 1, 12)  # about 12 losses in 100,000
+    low, high = simulate(model, customers=100_000, seed=seed).interval("p_block")
+    assert low < solve(model).p_block < high
