@@ -6,9 +6,11 @@ import itertools
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from calibrate.cli.calibration import watch as watch_command
 from measure import watching
 from measure.formats.watched import record_header
 
@@ -17,8 +19,19 @@ LOGS = Path(__file__).parents[2] / "data" / "sysstat"
 
 @pytest.fixture
 def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device ``sda`` that completes 100 reads of 1 ms between two looks, and ``sdb`` that does nothing."""
+    """A device ``sda`` that completes 100 reads of 1 ms between two looks, and ``sdb`` that does nothing.
+
+    Sleeping is at once and exact, however busy the machine is that tests it.
+    """
     looks = itertools.count()
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    exact = {"clock": lambda: now[0], "sleep": sleep}
+    monkeypatch.setattr(watching.watch, "__kwdefaults__", watching.watch.__kwdefaults__ | exact)
+    monkeypatch.setattr(watch_command, "time", SimpleNamespace(monotonic=exact["clock"]))
 
     class File:
         def read_text(self, _encoding: str) -> str:
