@@ -3,7 +3,8 @@
 A run must outlast the effect of its start, and hold enough of the rare long services. The mean wait
 follows E[S²], which n services determine to a relative error of √((E[S⁴]/E[S²]² - 1)/n). Where that is above a tenth,
 or the third moment is infinite (and with it the variance of the waits), 95 % intervals cover the true mean in less than
-90 % of runs. Not affected are queues whose servers keep up without one of them, queues that share (PS) and closed ones.
+90 % of runs. It is asked at every station where customers from outside wait, for the mixture of laws that comes there.
+Not affected are stations whose servers keep up without one of them, those that share (PS), and closed networks.
 Source: Whitt (1989), Management Science 35, "Planning queueing simulations"; Asmussen (2003), Applied Probability and
 Queues, section X.9; the tenth: `examples/accuracy/heavy_tails.py`.
 """
@@ -15,8 +16,9 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.views import ROUNDING, OpenQueue, open_queue
+from qsim.analytic.views import ROUNDING
 from qsim.distributions import Distribution
+from qsim.distributions.mixtures import Mixture
 from qsim.engines.plan import Plan, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
 from qsim.models import Network, Station
@@ -99,14 +101,14 @@ def _relaxation(model: Network, station: Station, rates: FloatArray, dispersion:
     return queues * rho * variability / max(slowness, 1e-12) + load
 
 
-def _exposed(queue: OpenQueue) -> bool:
-    """Whether one long service delays all others: an open queue that is overloaded with one server less."""
+def _exposed(station: Station, load: float) -> bool:
+    """Whether one long service delays all others: a station that is overloaded with one server less."""
     return (
-        queue.capacity is None
-        and queue.speeds is None
-        and queue.discipline not in INSENSITIVE
-        and queue.servers < math.inf
-        and queue.offered_load > (queue.servers - 1 if queue.queues == "shared" else 0)
+        station.capacity is None
+        and station.speeds is None
+        and station.discipline not in INSENSITIVE
+        and station.servers < math.inf
+        and load > (0 if station.own_queues else station.servers - 1)
     )
 
 
@@ -127,9 +129,19 @@ def services_needed(law: Distribution, servers: int = 1) -> float:
 
 
 def customers_needed(network: Network) -> float:
-    """Number of customers after which E[S²] is known within 10 %; 0 where it does not matter."""
-    queue = open_queue(network)
-    return services_needed(queue.service, queue.servers) if queue is not None and _exposed(queue) else 0.0
+    """Number of customers after which E[S²] is known within 10 % wherever they wait; 0 where it does not matter.
+
+    At each station it is that of the mixture of laws which arrives there from outside, whatever describes it.
+    """
+    needed, passages = 0.0, math.fsum(network.arrival_rate(c) for c in network.open_classes)
+    for station, rates in zip(network.stations.values(), network.open_rates(), strict=True):
+        if not _exposed(station, float(rates @ _means(network, station))):
+            continue
+        laws = [(station.service_of(c), r) for c, r in zip(network.classes, rates.tolist(), strict=True)]
+        served = [(law, r) for law, r in laws if law is not None and r > 0]
+        mixed = Mixture(tuple(law for law, _ in served), tuple(r / rates.sum() for _, r in served))
+        needed = max(needed, services_needed(mixed, station.servers) * passages / float(rates.sum()))
+    return needed
 
 
 def shortcoming(model: Network, customers: int) -> str | None:

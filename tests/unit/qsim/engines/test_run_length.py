@@ -6,7 +6,21 @@ import math
 
 import pytest
 
-from qsim import BurrXII, Closed, Delay, Exponential, LogNormal, MGc, Network, Open, Station, SteadyStateError, simulate
+from qsim import (
+    Arrivals,
+    BurrXII,
+    Closed,
+    Delay,
+    Exponential,
+    LogNormal,
+    MGc,
+    Network,
+    Open,
+    Station,
+    SteadyStateError,
+    Tandem,
+    simulate,
+)
 from qsim.engines.run_length import customers_needed, services_needed, shortcoming
 
 NO_THIRD = BurrXII(2.2, 1.0, 1.0)
@@ -43,3 +57,32 @@ def test_no_run_is_long_enough_without_a_third_moment() -> None:
 def test_a_queue_that_is_not_exposed_is_simulated(model: Network) -> None:
     assert customers_needed(model) == 0
     assert shortcoming(model, 10**9) is None
+
+
+SKEWED = LogNormal(1.0, scv=20)
+ONE_QUEUE_IN_OTHER_WORDS = [
+    Network({"disk": Station({"a": SKEWED, "b": SKEWED})}, {"a": Arrivals(0.4), "b": Arrivals(0.4)}),
+    Network(
+        {"disk": Station({"a": SKEWED, "b": SKEWED}, discipline="priority", priority={"a": 0, "b": 1})},
+        {"a": Arrivals(0.4), "b": Arrivals(0.4)},
+    ),
+    Tandem(Exponential(1.25), [Station(SKEWED), Station(Exponential(0.1))]),
+    Network({"cpu": Station(Exponential(0.1)), "disk": Station(SKEWED)}, {"a": Arrivals(0.8), "b": 3}),
+]
+
+
+@pytest.mark.parametrize("model", ONE_QUEUE_IN_OTHER_WORDS)
+def test_one_queue_is_refused_however_it_is_written(model: Network) -> None:
+    assert customers_needed(model) == pytest.approx(customers_needed(MGc(0.8, SKEWED, servers=1)))
+    assert "so skewed" in str(shortcoming(model, 1_000_000))
+
+
+def test_a_station_that_is_visited_twice_needs_half_the_customers() -> None:
+    twice = Network({"disk": Station(SKEWED, visits=2)}, Arrivals(0.4))
+    assert customers_needed(twice) == pytest.approx(customers_needed(MGc(0.8, SKEWED, servers=1)) / 2)
+
+
+def test_a_rare_class_with_a_heavy_tail_counts_in_the_mixture() -> None:
+    heavy = BurrXII(2.2, 1.0, 1.0)
+    model = Network({"disk": Station({"a": Exponential(1.0), "b": heavy})}, {"a": Arrivals(0.7), "b": Arrivals(0.01)})
+    assert customers_needed(model) == math.inf
