@@ -53,6 +53,11 @@ class Distribution:
         return self.scv * self.mean**2
 
     @property
+    def support(self) -> tuple[float, float]:
+        """The shortest and the longest time there may be."""
+        return 0.0, math.inf
+
+    @property
     def letter(self) -> str:
         """Kendall's letter for this family: M, D, E2, H2, or G."""
         return "G"

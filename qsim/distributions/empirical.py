@@ -94,6 +94,12 @@ class Empirical(Distribution):
         return float(self.probability @ ((centre - self.mean) ** 2 + self.width**2 / 12))
 
     @property
+    def support(self) -> tuple[float, float]:
+        values, weights = np.array(self.values), np.array(self.weights or [1.0] * len(self.values))
+        ends = values + np.array(self.widths) if self.widths else values
+        return float(values[weights > 0].min()), float(ends[weights > 0].max())
+
+    @property
     def scv(self) -> float:
         return self.variance / self.mean**2
 

@@ -107,6 +107,10 @@ class Deterministic(Distribution):
         return 0.0
 
     @property
+    def support(self) -> tuple[float, float]:
+        return self.value, self.value
+
+    @property
     def letter(self) -> str:
         return "D"
 

@@ -47,6 +47,13 @@ class Mixture(Distribution):
             )
 
     @property
+    def support(self) -> tuple[float, float]:
+        shortest, longest = zip(
+            *(c.support for c, w in zip(self.components, self.weights, strict=True) if w), strict=True
+        )
+        return min(shortest), max(longest)
+
+    @property
     def mean(self) -> float:
         return math.fsum(w * c.mean for w, c in zip(self.weights, self.components, strict=True))
 
@@ -117,6 +124,11 @@ class Shifted(Distribution):
     def __post_init__(self) -> None:
         _require_component("base", self.base)
         object.__setattr__(self, "shift", _check.non_negative("shift", self.shift))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        shortest, longest = self.base.support
+        return shortest + self.shift, longest + self.shift
 
     @property
     def mean(self) -> float:

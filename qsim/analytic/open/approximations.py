@@ -18,7 +18,9 @@ So the answer is better taken from a whole law:
 
 The fit is used wherever its Markov chain is small.  Elsewhere the formula that came nearest to 144 exact PH/PH/c
 solutions is used: Kimura for several servers and both scv at most 1, otherwise Krämer-Langenbach-Belz.  Errors are in
-``docs/theory``, approximations.  P(wait) is the fit's, else Erlang's C, as for M/M/c.
+``docs/theory``, approximations.  P(wait) is the fit's, else Erlang's C times a factor for the laws.
+
+Where the longest service is no longer than c times the shortest gap nobody waits, exactly.
 
 Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; Krämer & Langenbach-Belz (1976), Proc.
 8th Int. Teletraffic Congress; Kimura (1986), Management Science 32; Kingman (1962), Biometrika 49; Wolff (1977), J.
@@ -37,9 +39,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qsim import _check
-from qsim.analytic.evidence import with_errors
+from qsim.analytic.evidence import P_WAIT, P_WAIT_FITTED, with_errors
 from qsim.analytic.formula import Formula
 from qsim.analytic.open import gimc, markovian, mdc
+from qsim.analytic.open.mg1 import FirstComeTimes
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, HyperExponential
@@ -195,16 +198,50 @@ def phase_type(model: OpenQueue) -> OpenQueue | None:
     return fitted if markovian.applies(fitted, MOST_WORK) else None
 
 
+def nobody_waits(model: OpenQueue) -> bool:
+    """Whether the longest service is over before the c-th customer after it can come."""
+    return model.service.support[1] <= model.servers * model.arrivals.support[0]
+
+
+def waiting_probability(rho: float, ca2: float, cs2: float, servers: int) -> float:
+    """P(wait) of G/G/c: Erlang's C times the factor of Krämer & Langenbach-Belz (1976) for one server, 1 for M/G.
+
+    >>> round(waiting_probability(rho=0.9, ca2=0, cs2=0.02, servers=1), 3)
+    0.217
+    """
+    if ca2 <= 1:
+        h = (1 + ca2 + rho * cs2) / (1 + rho * (cs2 - 1) + rho**2 * (4 * ca2 + cs2))
+    else:
+        h = 4 * rho / (ca2 + rho**2 * (4 * ca2 + cs2))
+    return erlang_c(servers, servers * rho) * min(max(1 + (ca2 - 1) * (1 - rho) * h, 0.0), 1 / rho)
+
+
+def without_waiting(model: OpenQueue) -> Metrics:
+    """The exact answer where nobody can wait."""
+    return Metrics.from_times(
+        model,
+        throughput=model.arrival_rate,
+        service=model.service.mean,
+        servers=model.servers,
+        Wq=0.0,
+        p_wait=0.0,
+        times=FirstComeTimes(0.0, model.service, model.service),
+        method="exact, as the longest service ends before its server is needed again",
+    )
+
+
 def solve(model: OpenQueue) -> Metrics:
     """The nearest approximation, and all of them by name; raises UnstableQueueError when ρ >= 1."""
     model.require_stable()
+    if nobody_waits(model):
+        return without_waiting(model)
     lam, S, c = model.arrival_rate, model.service.mean, model.servers
     known = table(lam, S, model.arrivals.scv, model.service.scv, c)
     name = "Kimura" if c > 1 and "Kimura" in known else "Krämer-Langenbach-Belz"
-    p_wait = erlang_c(c, model.offered_load)
+    p_wait, of_waits = waiting_probability(model.rho, model.arrivals.scv, model.service.scv, c), P_WAIT
     if fitted := phase_type(model):
         fit = markovian.solve(fitted)
-        name, p_wait = FIT, fit.p_wait
+        name, p_wait, of_waits = FIT, fit.p_wait, P_WAIT_FITTED
         known = {FIT: fit.Wq, **known}
     Wq = min(known[name], known[BOUND])
     return Metrics.from_times(
@@ -215,7 +252,7 @@ def solve(model: OpenQueue) -> Metrics:
         Wq=Wq,
         p_wait=p_wait,
         kind="approximation",
-        method=with_errors(name, name, (model.arrivals.scv, model.service.scv), model.rho, c),
+        method=with_errors(name, name, (model.arrivals.scv, model.service.scv), model.rho, c, p_wait=of_waits),
         kinds={"throughput": "exact", "utilization": "exact", "p_block": "exact"},
         approximations=known,
     )

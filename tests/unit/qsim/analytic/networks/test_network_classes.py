@@ -103,7 +103,7 @@ UNLIKE = Row([Exponential(1.0), Exponential(2.0)])
     ("populations", "rows", "error"),
     [
         ((2, 16), [UNLIKE], "21 % at worst"),
-        ((2, 2), [UNLIKE._replace(services=[Exponential(1.0), Erlang(2, 2.0)])], "54 % at worst"),
+        ((2, 2), [UNLIKE._replace(services=[Exponential(1.0), Erlang(2, 2.0)])], "73 % at worst"),
         ((2, 17), [UNLIKE], "error unknown"),
         ((2, 2, 2), [Row([*UNLIKE.services, Exponential(3.0)])], "error unknown"),
         ((2, 2), [UNLIKE, UNLIKE], "error unknown"),

@@ -7,10 +7,26 @@ import math
 import numpy as np
 import pytest
 
-from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, UnstableQueueError, solve
+from qsim import (
+    GG1,
+    MG1,
+    Deterministic,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    GGc,
+    LogNormal,
+    MMc,
+    Open,
+    UnstableQueueError,
+    simulate,
+    solve,
+)
 from qsim.analytic.open import approximations
-from qsim.analytic.open.approximations import kimura
+from qsim.analytic.open.approximations import kimura, waiting_probability
 from qsim.distributions.base import require_phases
+from qsim.distributions.mixtures import Mixture, Shifted
 
 
 def test_queues_of_their_own() -> None:
@@ -69,3 +85,39 @@ def test_kimura_meets_the_queues_it_is_made_of() -> None:
     assert kimura(2.7, 1.0, 0.0, 0.0, 3) == 0
     with pytest.raises(ValueError, match="ca2"):
         kimura(2.7, 1.0, 2.0, 1.0, 3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GG1(Deterministic(1.0), Deterministic(0.9)),
+        GGc(Deterministic(1.0), Empirical((1.5, 1.9)), 2),
+        GG1(Shifted(Exponential(1.0), 2.0), Mixture((Deterministic(1.0), Deterministic(2.0)), (0.5, 0.5))),
+    ],
+)
+def test_where_the_longest_service_is_over_in_time_nobody_waits(model) -> None:
+    r = solve(model)
+    assert (r.Wq, r.p_wait, r.kind) == (0, 0, "exact")
+    assert r.quantile(0.3) == pytest.approx(model.stations["station"].service.quantile(0.3), rel=1e-3)
+    assert simulate(model, customers=10_000, seed=1).Wq == 0
+
+
+def test_a_wait_that_can_happen_is_no_exact_zero() -> None:
+    r = solve(GGc(Deterministic(1.0), Empirical((1.5, 2.1)), 2))
+    assert r.kind == "approximation"
+    assert r.Wq > 0
+    assert r.p_wait > 0
+
+
+@pytest.mark.parametrize(("arrivals", "service"), [(0.0, 0.02), (0.02, 0.02), (0.02, 4.0), (4.0, 0.02), (0.3, 0.02)])
+@pytest.mark.parametrize("rho", [0.5, 0.9])
+def test_the_probability_of_waiting_agrees_with_the_wait(arrivals: float, service: float, rho: float) -> None:
+    """Within 0.15 of a simulation for one server, where Erlang's C, which it replaces, misses by up to 0.6."""
+    gaps = Gamma(1 / rho, arrivals) if arrivals else Deterministic(1 / rho)
+    run = simulate(GG1(gaps, Gamma(1.0, service)), customers=100_000, seed=1, allow_short=True)
+    assert waiting_probability(rho, arrivals, service, 1) == pytest.approx(run.p_wait, abs=0.15)
+
+
+@pytest.mark.parametrize("c", [1, 3])
+def test_with_poisson_arrivals_the_probability_of_waiting_is_that_of_erlang(c: int) -> None:
+    assert waiting_probability(0.7, 1.0, 3.0, c) == pytest.approx(solve(MMc(0.7 * c, 1.0, c)).p_wait)
