@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -96,6 +96,15 @@ class TimeDistribution(Protocol):
 
     def variance(self, of: str) -> float:
         """Var[T]."""
+        ...
+
+
+@runtime_checkable
+class EstimatedTimes(TimeDistribution, Protocol):
+    """Times that were simulated."""
+
+    def survival_interval(self, t: float, of: str) -> Interval:
+        """A confidence interval for P(T > t)."""
         ...
 
 
@@ -294,6 +303,14 @@ class Metrics(Result):
     def quantile_interval(self, q: float, of: str = "W") -> Interval:
         """The confidence interval of :meth:`quantile`."""
         return self._times(of).quantile_interval(_check.fraction("q", q), of)
+
+    def survival_interval(self, t: float, of: str = "W") -> Interval:
+        """The confidence interval of :meth:`survival`; by formula both ends are its value."""
+        times, time = self._times(of), _check.non_negative("t", t)
+        if isinstance(times, EstimatedTimes):
+            return times.survival_interval(time, of)
+        share = times.survival(time, of)
+        return (share, share)
 
     def variance(self, of: str = "W") -> float:
         """The variance of the response time "W" or the waiting time "Wq"."""

@@ -163,6 +163,9 @@ delays = numbers(
 )
 """``0,100,1000`` or ``50..800``: injected delays, zero among them."""
 
+times = numbers("time", "zero or more, e.g. 10min,1h", lambda t: t >= 0, units.parse_duration)
+"""``10min`` or ``0.5,2``, in seconds."""
+
 rates = numbers("rate", "a value above 0, e.g. 500,1k,20k/s", lambda x: x > 0, units.parse_rate)
 """``500,1k,20k/s`` or ``100..800``, in 1/second."""
 

@@ -267,6 +267,17 @@ class SampledTimes:
         beyond = np.append(np.cumsum(counts.sum(axis=0)[::-1])[::-1], 0) / customers
         return float(np.interp(t, self._edges, beyond, right=0.0))
 
+    def survival_interval(self, t: float, of: str) -> Interval:
+        """The interval of that share, from single batches, and at least that of as many independent customers."""
+        counts = self._of(of)
+        beyond = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1] / self._customers_per_batch
+        shares = np.array([np.interp(t, self._edges, np.append(batch, 0.0), right=0.0) for batch in beyond])
+        value = float(shares.mean())
+        number = self._customers_per_batch * counts.shape[0]
+        below, above = reaches(shares - value, self._confidence)
+        ends = (max(0.0, value - below), min(1.0, value + above))
+        return with_unseen(ends, value * number, number, self._confidence)
+
     def variance(self, of: str) -> float:
         """Variance of the binned times, each at the middle of its bin; a bin is at most 1.6 % wide."""
         counts = self._of(of)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
@@ -12,7 +11,7 @@ from calibrate.cli.console import Result, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.options import option, shared
 from calibrate.cli.progress import simulating
-from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, solved, value_text
+from calibrate.cli.theory.metrics_text import NOTHING, Asked, metrics_document, metrics_text, solved, value_text
 from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, hinting_at_units, queue_of
 
 QUANTILES = (0.5, 0.9, 0.99)
@@ -26,6 +25,9 @@ Engine: TypeAlias = Annotated[
 ]
 CUSTOMERS, CUSTOMERS_SIMULATED = "Customers to simulate, warm-up included.", 1e6
 Customers: TypeAlias = Annotated[float, shared("N", parsing.number, CUSTOMERS, shown="1e6")]
+Over: TypeAlias = Annotated[
+    parsing.Numbers | None, shared("TIME,...", parsing.times, "Also how many take longer, as 10min,1h.")
+]
 SimulationSeed: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Seed.", "--seed", shown="a fresh one")]
 
 HELP_SOLVE = f"""Solve a queue by formula.
@@ -50,13 +52,14 @@ def solve(
     model: ModelName,
     options: QueueOptions,
     quantiles: parsing.Numbers | None = option("Q,...", parsing.shares, "Also these quantiles of W, as 0.5,0.99."),
+    over: Over = None,
     explain: Explain = False,
 ) -> Result:
     """Build the queue that the options describe, solve it, print it."""
     given = options.of(model)
     queue = queue_of(given)
     try:
-        return solved(queue, with_units=given.with_units, explain=explain, quantiles=quantiles or ())
+        return solved(queue, with_units=given.with_units, explain=explain, asked=Asked(quantiles or (), over or ()))
     except qsim.NoFormulaError as error:
         raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {model}, with the same options") from error
 
@@ -79,10 +82,12 @@ def simulate(
     customers: Customers = CUSTOMERS_SIMULATED,
     seed: SimulationSeed = None,
     engine: Engine = "compiled",
+    over: Over = None,
 ) -> Result:
     """Build the queue that the options describe, simulate it, print it."""
     given = options.of(model)
-    return simulated(queue_of(given), customers, seed, engine, with_units=given.with_units, quantiles=QUANTILES)
+    asked = Asked(QUANTILES, over or ())
+    return simulated(queue_of(given), customers, seed, engine, with_units=given.with_units, asked=asked)
 
 
 def simulated(
@@ -93,7 +98,7 @@ def simulated(
     *,
     with_units: bool,
     details: bool = False,
-    quantiles: Sequence[float] = (),
+    asked: Asked = NOTHING,
 ) -> Result:
     """The model, simulated with a bar, with the exact mean response time where a formula gives it.
 
@@ -117,13 +122,13 @@ def simulated(
         silent = replace(metrics, warnings=())
         return "\n".join(
             [
-                metrics_text(silent, with_units=with_units, details=details, quantiles=quantiles),
+                metrics_text(silent, with_units=with_units, details=details, asked=asked),
                 f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}",
                 *compared_with_theory(metrics, with_units=with_units),
             ]
         )
 
-    return Result(text, lambda: metrics_document(metrics, with_units=with_units, quantiles=quantiles))
+    return Result(text, lambda: metrics_document(metrics, with_units=with_units, asked=asked))
 
 
 def compared_with_theory(metrics: qsim.Metrics, *, with_units: bool) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from calibrate.cli.theory.queue_models import MODELS
@@ -77,3 +79,33 @@ def test_an_overload_of_bare_numbers_hints_at_units(qsim):
         assert (bare.code, "with units, write 300us" in bare.err) == (2, True)
     units = qsim("solve", "mm1", "--arrival-rate", "5k/s", "--service", "300us")
     assert (units.code, "overloaded" in units.err, "units" in units.err) == (2, True, False)
+
+
+def test_the_share_that_takes_longer_is_asked_for_and_hours_stay_hours(qsim):
+    asked = ("mmc", "--arrival-rate", "5/h", "--service", "10min", "--servers", "2", "--over", "10min,1h")
+    solved = qsim("solve", *asked)
+    assert solved.code == 0
+    assert "W = 12.10 min on average" in solved.out
+    assert "X          5.000 /h" in solved.out
+    assert "P(Wq > 10.00 min)  0.0763243  the share that waits longer" in solved.out
+    assert "P(W > 1.000 h)  0.00478297" in solved.out
+    found = qsim("solve", *asked, "--json").json["over"]
+    assert [one["time"] for one in found] == [600, 3600]
+    assert found[0]["Wq"]["share"] == pytest.approx(0.0763243, rel=1e-5)
+    assert qsim("solve", *asked[:-1], "-1").code == 2
+
+
+def test_a_simulated_share_has_its_interval_also_where_nobody_took_so_long(qsim):
+    asked = ("mm1", "--arrival-rate", "0.5", "--service", "1", "--over", "2,60", "--customers", "1e5", "--seed", "1")
+    often, never = qsim("simulate", *asked, "--json").json["over"]
+    low, high = often["W"]["interval"]
+    assert low < math.exp(-1) < high
+    assert never["W"]["share"] == 0
+    assert 1e-5 < never["W"]["interval"][1] < 1e-4
+
+
+def test_a_share_without_a_formula_says_what_estimates_it(qsim):
+    run = qsim(
+        "solve", "mgc", "--servers", "3", "--arrival-rate", "1", "--service", "lognormal:0.5:scv=2", "--over", "1"
+    )
+    assert "P(W > 1)  not known by formula: qsim simulate estimates it" in run.out
