@@ -2,7 +2,8 @@
 
 Columns are recognised by their names: before sysstat 12 the number outstanding is ``avgqu-sz``, since then ``aqu-sz``;
 data are in sectors, kB or MB. The number outstanding has more digits than a response time below a millisecond (0.11
-ms), so Little's law gives the response time, and ``await`` only divides it between reads and writes.
+ms), so Little's law gives the response time; the printed ``await`` stands beside it, as published, and divides it
+between reads and writes.
 
 iostat does not say what sends the requests: Poisson arrivals are assumed, as of many programs.
 
@@ -71,11 +72,14 @@ def _interval(report: Report) -> DeviceInterval:
     c, seconds = defaultdict(float, report.columns), report.seconds or 1.0
     reads, writes, alike = seconds * c["r/s"], seconds * c["w/s"], c["await"]
     times = [reads * c.get("r_await", alike), writes * c.get("w_await", alike)]
-    scale = 1e-3
+    scale, printed_s = 1e-3, math.nan
     every = c.get("aqu-sz", c.get("avgqu-sz"))
     if every is not None:  # it includes discards and flushes
         outstanding = max(0.0, every - sum(c[f"{way}/s"] * c[f"{way}_await"] / 1e3 for way in "df"))
-        times = times if sum(times) else [reads, writes]  # too short for the two digits of await
+        if sum(times):
+            printed_s = 1e-3 * sum(times)
+        else:  # too short for the two digits of await
+            times = [reads, writes]
         scale = outstanding * seconds / (sum(times) or math.inf)
     moved = [sum(c[f"{way}{unit}"] * size for unit, size in _BYTES.items()) for way in "rw"]
     return DeviceInterval(
@@ -88,6 +92,7 @@ def _interval(report: Report) -> DeviceInterval:
         writes,
         times[1] * scale,
         seconds * moved[1],
+        printed_s=printed_s,
     )
 
 

@@ -29,7 +29,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import Outstanding
-from measure.origin import computed
+from measure.origin import PUBLISHED, computed
 from measure.sweep import Provenance, Sweep, describe_series
 
 LOOKS_PER_S = 50.0
@@ -37,7 +37,7 @@ AGREE, ERRORS = 0.1, 2.6
 """X R and the samples agree within this share and these standard errors, of which 99 % of samples are within."""
 
 MEANS = ("in_flight", "in_flight_variance", "late_looks_share")
-SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "busy_s")
+SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "busy_s", "printed_s")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class DeviceInterval:
     ``busy_s`` the time with at least one in the device (%util times the interval). ``in_flight`` is the sampled mean
     number of requests in the device, ``in_flight_variance`` its variance; NaN without samples. Samples that saw it
     busy have the weight of ``busy_s``, so that late ones, a ``late_looks_share`` of all, which waited for a processor,
-    do not bias either.
+    do not bias either. ``printed_s`` is that sum by the mean times that a tool printed, where ``read_s`` and
+    ``write_s`` come from another figure; NaN elsewhere.
 
     >>> DeviceInterval("sda", "", 2, reads=1000, read_s=8).response_time_s
     0.008
@@ -67,6 +68,7 @@ class DeviceInterval:
     in_flight: float = math.nan
     in_flight_variance: float = math.nan
     late_looks_share: float = math.nan
+    printed_s: float = math.nan
 
     @property
     def requests(self) -> float:
@@ -300,6 +302,7 @@ def _rows(series: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, 
                     "load": load,
                     "throughput_per_s": piece.throughput_per_s,
                     "latency_s": piece.response_time_s,
+                    PUBLISHED["latency_s"]: _ratio(piece.printed_s, piece.requests),
                     "repeat": repeat,
                     "read_fraction": piece.read_share,
                     "bandwidth_bytes_per_s": (piece.read_bytes + piece.written_bytes) / piece.seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from measure import load
 from measure.errors import DataError
 from measure.formats.sysstat import Report, _interval, looks_like_sysstat, sysstat_sweep
+from measure.origin import marked_figure
+from measure.units import format_duration
 
 LOGS = Path(__file__).parents[4] / "data" / "sysstat"
 NAMES = ("iostat-12.6.1.txt", "iostat-12.6.1-time-mb.txt")
@@ -42,6 +45,25 @@ def test_the_number_outstanding_tells_what_await_rounds_and_discards_are_no_read
     row = "sda 1000.00 0.00 20.00 4000.00 0.00 80.00 1.90 0.00 3.00 2.06 50.00"
     text = "\n\n".join(["Linux 6.1.0 (host)"] + [f"{header}\n{row}"] * 7)
     assert sysstat_sweep(text, "new.txt").points["latency_s"].iloc[0] == pytest.approx(2e-3)
+
+
+@pytest.mark.parametrize(("name", "printed"), [(NAMES[0], (68.5e-6, 221e-6)), (NAMES[1], (68.5e-6, 220e-6))])
+def test_the_printed_await_stands_beside_the_time_that_the_number_outstanding_gives(name, printed):
+    points = load(LOGS / name).points
+    assert set(points["latency_origin"]) == {"computed: N / X"}
+    assert points["latency_published_s"].to_numpy() == pytest.approx(printed, rel=0.01)
+    shown = marked_figure(points.iloc[1].to_dict(), "latency_s", format_duration)
+    assert shown == f"{format_duration(points['latency_published_s'][1])} ({format_duration(points['latency_s'][1])} =)"
+
+
+def test_an_await_below_its_two_digits_is_not_published_and_one_that_is_the_time_stands_alone():
+    header = "Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util"
+    point = only_point(stamped("9000 0 36000 0 0.00 0.00 0.03 5", list(range(0, 60, 10)), header))
+    assert math.isnan(point["latency_published_s"])
+    assert point["latency_s"] == pytest.approx(0.03 / 9000)
+    alone = only_point(stamped("100 0 400 0 2.00 0.00 5", list(range(0, 60, 10)), header.replace(" aqu-sz", "")))
+    assert math.isnan(alone["latency_published_s"])
+    assert (alone["latency_s"], alone["latency_origin"]) == (pytest.approx(2e-3), "measured")
 
 
 @pytest.mark.parametrize(("columns", "unit"), [("rsec/s wsec/s", 512), ("rMB/s wMB/s", 2**20)])
@@ -111,4 +133,5 @@ def test_reads_and_writes_share_the_time_outstanding_as_await_says():
     assert (unknown.read_s, unknown.write_s) == pytest.approx((22 / 4, 22 * 3 / 4))  # below the digits of await
     points = sysstat_sweep(stamped("100 300 400 1200 2.00 4.00 2.20 50", list(range(0, 60, 10))), "log").points
     assert points["latency_s"].iloc[0] == pytest.approx(5.5e-3)
+    assert points["latency_published_s"].iloc[0] == pytest.approx(3.5e-3)
     assert points["bandwidth_bytes_per_s"].iloc[0] == 1600 * 1024
