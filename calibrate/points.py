@@ -26,7 +26,7 @@ from measure.errors import DataError
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
-from measure.sweep import WOKEN_LATE, Sweep, histograms
+from measure.sweep import IN_BURSTS, WOKEN_LATE, Sweep, histograms
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -365,8 +365,10 @@ def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
     """What the rows say beyond means, with the link that all curves of ``sweep`` share."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
-    alone = [h for (_, n, _), h in histograms(one).items() if n == 1] if one.latencies else []
-    found: dict[str, Any] = {"alone": _lone_requests(one, alone), "law": _law_of(alone)}
+    found: dict[str, Any] = {}
+    if IN_BURSTS not in rows or not rows.loc[rows["load"] == 1, IN_BURSTS].eq(1).any():
+        alone = [h for (_, n, _), h in histograms(one).items() if n == 1] if one.latencies else []
+        found = {"alone": _lone_requests(one, alone), "law": _law_of(alone)}
     for name, column in (("latency_cv", "latency_sd_s"), ("latency_p99", "latency_p99_s")):
         if rows[column].notna().any():
             ratio = rows[column] / rows["latency_s"]

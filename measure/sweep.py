@@ -68,6 +68,9 @@ OPTIONAL = (
 )
 WOKEN_LATE = "wakeup_late_s"
 """The column of the mean wakeup delay of a sleeping program (:mod:`measure.machine.scheduling_delay`)."""
+IN_BURSTS = "in_bursts"
+"""The column that is 1 where a run was served in regular bursts: its rate is steady, whatever that of its rounds is,
+and its latencies spread by the wait for the next burst, not by the service."""
 _NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # largest value in SI units, and reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})

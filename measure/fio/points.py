@@ -17,16 +17,19 @@ from measure.errors import DataError, StoreError
 from measure.findings import Finding
 from measure.fio.command import MAX_JOBS, FioJob, submitters_of
 from measure.formats.fio.json_output import parse_fio
-from measure.formats.fio.record import SYNC_ENGINES, FioRecord, added
-from measure.formats.fio.steady_state import noted_columns
+from measure.formats.fio.ramp import AGREES
+from measure.formats.fio.record import RATE, SYNC_ENGINES, FioRecord, added
+from measure.formats.fio.steady_state import Intervals, noted_columns, rate_in_bursts
 from measure.formats.fio.sweep import Placed, why_unusable
 from measure.machine.scheduling_delay import noted_lateness
+from measure.origin import corrected
 from measure.store.directory import StoredPoint
-from measure.sweep import describe_series
+from measure.sweep import IN_BURSTS, describe_series
 from measure.units import counted, format_bytes, format_rate
 
 BUSY = 0.05  # the largest share of time that a submitting job may be busy
 SHORT = 0.05  # relative shortfall of arrivals from which the device counts as overloaded
+BURST_REASON = corrected("the requests over time; the device serves in bursts, and part of one more fell into the run")
 _ERRORS = 3.0  # standard errors of a Poisson count that a shortfall must exceed
 
 
@@ -44,14 +47,29 @@ def measured(text: str, point: StoredPoint) -> MeasuredPoint:
     """The finished point, from fio's output ``text``."""
     job = job_of(point)
     record = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
+    noted = {} if job.is_open else point.record.get("intervals", {})
+    rate = rate_in_bursts(Intervals.from_dict(noted), record.requests) if noted else None
     number, ceiling = point.record.get("sequence"), record.options.get("ceiling_per_s")
     columns = {
         **({"sequence": number} if isinstance(number, int) else {}),
         **({"ceiling_per_s": float(ceiling)} if ceiling is not None else {}),
-        **noted_columns(point.record),
+        **(noted_columns(point.record) if rate is None else {IN_BURSTS: 1.0}),
         **noted_lateness(point.record),
     }
-    return MeasuredPoint(record, job, int(point.asked("repeat")), columns)
+    return MeasuredPoint(record if rate is None else in_bursts(record, rate), job, int(point.asked("repeat")), columns)
+
+
+def in_bursts(record: FioRecord, rate_per_s: float) -> FioRecord:
+    """The record of a run in regular bursts at ``rate_per_s``; as it was where its count agrees."""
+    printed = record.throughput_per_s
+    if abs(rate_per_s - printed) <= AGREES * printed:
+        return record
+    return replace(
+        record,
+        throughput_per_s=rate_per_s,
+        bandwidth_bytes_per_s=record.bandwidth_bytes_per_s * rate_per_s / printed,
+        published={**record.published, RATE: (record.published.get(RATE, (printed, ""))[0], BURST_REASON)},
+    )
 
 
 def near_ceiling(points: Iterable[MeasuredPoint]) -> list[Finding]:

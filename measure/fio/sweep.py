@@ -4,9 +4,10 @@ Each finished point is stored before the next begins, so that a sweep can be sto
 process measures one point, or several one after another: a process takes about 0.6 s to start and end, so short points
 in one process take half the time.
 
-fio counts the requests of each of some 25 intervals of a run (``write_iops_log`` with ``log_avg_msec``). Its helper
-thread does so, and slows no request: with fio's null engine, at 3 million requests a second, runs with and without
-the log agreed within 2 %, where a log of latencies (``write_lat_log``) cost a quarter of the throughput.
+fio counts the requests of each of 25 to 200 intervals of a run, short enough to show the bursts of a device held to a
+rate (``write_iops_log`` with ``log_avg_msec``). Its helper thread does so, and slows no request: with fio's null
+engine, at 3 million requests a second, runs with and without the log agreed within 2 %, where a log of latencies
+(``write_lat_log``) cost a quarter of the throughput.
 
 fio's options are explained in :mod:`measure.fio.command`.
 """
@@ -30,7 +31,7 @@ from measure.fio.command import FioJob, split_program
 from measure.fio.plan import DEFAULT_DEPTHS, MARGIN_S, FioPlan, FioPoint, Pass, plan_fio, plan_workloads
 from measure.fio.points import measured, near_ceiling, place, request_of, why_no_point
 from measure.formats.fio.record import fio_documents
-from measure.formats.fio.steady_state import Intervals, read_interval_logs
+from measure.formats.fio.steady_state import JUDGED_INTERVALS, Intervals, read_interval_logs
 from measure.formats.fio.sweep import sweep_of_points
 from measure.loads import ArrivalRate, Depth
 from measure.machine.host import storage_behind
@@ -52,8 +53,8 @@ from measure.store.measuring import (
 )
 from measure.sweep import Provenance, Sweep
 
-INTERVALS = 25
-SHORTEST_INTERVAL_S = 0.02
+MOST_INTERVALS = 200
+SHORTEST_INTERVAL_S, USUAL_INTERVAL_S = 0.02, 0.04
 GENERAL = ("--output-format", "--eta", "--readonly")
 """Options of fio itself, given once for a process."""
 
@@ -76,10 +77,14 @@ def together_command(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def logged(point: FioPoint, runtime_s: float, folder: Path) -> tuple[str, ...]:
     """The point's command with options that log its throughput into ``folder`` (an absolute path)."""
-    each_s = max(SHORTEST_INTERVAL_S, runtime_s / INTERVALS)
-    options = (f"--write_iops_log={folder / point.key}", f"--log_avg_msec={round(each_s * 1e3)}")
+    options = (f"--write_iops_log={folder / point.key}", f"--log_avg_msec={_interval_ms(runtime_s)}")
     first = next(i for i, word in enumerate(point.argv) if word.startswith("--name="))
     return (*point.argv[: first + 1], *options, *point.argv[first + 1 :])
+
+
+def _interval_ms(runtime_s: float) -> int:
+    usual_s = min(runtime_s / JUDGED_INTERVALS, max(USUAL_INTERVAL_S, runtime_s / MOST_INTERVALS))
+    return round(1e3 * max(SHORTEST_INTERVAL_S, usual_s))
 
 
 def measured_together(
@@ -112,12 +117,11 @@ def measured_together(
         return {}
     outcomes = {}
     for point in single:
-        if len(intervals := _intervals(folder, point)):
-            watch(point, sum(intervals.throughput_per_s) / len(intervals))
+        intervals = _watched(folder, point, runtime_s, watch)
         text, reason = _of_point(finished.text, point)
         if not reason:
             of_point = replace(finished, stdout=text.encode())
-            outcomes[point.key] = _outcome(point, of_point, "", folder, lateness_notes(late))
+            outcomes[point.key] = _outcome(point, of_point, "", intervals, lateness_notes(late))
     return outcomes
 
 
@@ -130,9 +134,8 @@ def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, wat
         finished = run_tool(logged(point, runtime_s, folder), plan.point_limit_s, on_tick=lambda _: tick(text))
     notes = lateness_notes(late)
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
-    if len(intervals := _intervals(folder, point)):
-        watch(point, sum(intervals.throughput_per_s) / len(intervals))
-    return _outcome(point, finished, reason, folder, notes)
+    intervals = _watched(folder, point, runtime_s, watch)
+    return _outcome(point, finished, reason, intervals, notes)
 
 
 def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
@@ -152,14 +155,19 @@ def _of_point(text: str, point: FioPoint) -> tuple[str, str]:
     return own, why_no_point(own, point.key, point.job)
 
 
-def _outcome(point: FioPoint, finished: Finished, reason: str, folder: Path, notes: dict[str, Any]) -> Outcome:
-    if len(intervals := _intervals(folder, point)):
+def _outcome(point: FioPoint, finished: Finished, reason: str, intervals: Intervals, notes: dict[str, Any]) -> Outcome:
+    if len(intervals):
         notes["intervals"] = intervals.to_dict()
     return printed(finished, reason, point.command, request_of(point.job, point.repeat), **notes)
 
 
-def _intervals(folder: Path, point: FioPoint) -> Intervals:
-    return read_interval_logs([p.read_text("ascii", "replace") for p in folder.glob(f"{point.key}_iops*.log")])
+def _watched(folder: Path, point: FioPoint, runtime_s: float, watch: Watch) -> Intervals:
+    """The intervals that fio logged of a point that has ended; ``watch`` is told their mean."""
+    logs = [p.read_text("ascii", "replace") for p in folder.glob(f"{point.key}_iops*.log")]
+    intervals = read_interval_logs(logs, _interval_ms(runtime_s) / 1e3)
+    if len(intervals):
+        watch(point, sum(intervals.throughput_per_s) / len(intervals))
+    return intervals
 
 
 __all__ = [

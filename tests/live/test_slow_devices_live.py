@@ -111,8 +111,7 @@ def _held_to_200_iops(folder: Path, at_once: Sequence[str]) -> Iterator[SlowDevi
         number = subprocess.run(["lsblk", "-ndo", "MAJ:MIN", loop], check=True, capture_output=True, text=True).stdout
         group = _group_of(number.strip())
         inside = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
-        # The kernel lets a burst of some requests pass at the start, so a longer run is needed for 2 %.
-        yield SlowDevice(str(mount), IOPS, 1.0, "70s", "10s", (*inside, *at_once))
+        yield SlowDevice(str(mount), IOPS, 1.0, "12s", "5s", (*inside, *at_once))
     finally:
         subprocess.run(["umount", mount], check=False, capture_output=True)
         subprocess.run(["losetup", "-d", loop], check=False)

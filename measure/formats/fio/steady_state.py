@@ -10,6 +10,11 @@ five rounds. SNIA's rounds take a minute each; here a round is a fifth of the ru
 
 Noise alone can exceed both limits, so a change is called a trend only where it stands out from the scatter of the
 intervals, corrected for their autocorrelation.
+
+A device that is held to a rate serves in bursts: Linux's cgroups let the requests of each tenth of a second pass at
+once. How many bursts fall into a short run depends on where it begins and ends, so its count is off by up to one.
+``rate_in_bursts`` is the slope of the straight line through the requests completed over time, where the ends of the
+run hardly count.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +34,8 @@ from measure.findings import Finding
 from measure.loads import Load
 from measure.repeats import each_series
 
+GAP = 1.5
+"""Lengths of an interval between two lines of a log from which one without a request lies between them."""
 _LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
 
 
@@ -56,14 +64,23 @@ class Intervals:
         counts = np.concatenate([[0.0], np.cumsum(np.diff(edges) * np.array(self.throughput_per_s))])
         return np.asarray(np.interp(times_s, edges, counts), float)
 
+    def in_fewer(self, most: int) -> Intervals:
+        """The same requests in ``most`` intervals of equal length, where there are more."""
+        if len(self) <= most:
+            return self
+        ends = np.linspace(0.0, self.end_s[-1], most + 1)
+        rates = np.diff(self.completed(ends)) / np.diff(ends)
+        return Intervals(tuple(ends[1:].tolist()), tuple(rates.tolist()))
 
-def read_interval_logs(texts: Iterable[str]) -> Intervals:
+
+def read_interval_logs(texts: Iterable[str], each_s: float = math.inf) -> Intervals:
     """The throughput of all jobs together until the first of them ended, from the text of each job's ``_iops`` log.
 
-    A line is the time in ms, the requests a second since the previous line, and the direction; reads and writes are
-    added. Invalid lines are left out, such as the last one of a run that was stopped.
+    A line is the time in ms, the requests a second of an interval, and the direction; reads and writes are added. fio
+    writes no line for an interval without a request: ``each_s`` is the length of an interval, seconds. Invalid lines
+    are left out, such as the last one of a run that was stopped.
     """
-    known = [job for job in map(_one_job, texts) if len(job)]
+    known = [job for text in texts if len(job := _one_job(text, each_s))]
     if not known:
         return Intervals()
     end = min(job.end_s[-1] for job in known)
@@ -74,14 +91,16 @@ def read_interval_logs(texts: Iterable[str]) -> Intervals:
     return Intervals(tuple(times.tolist()), tuple((np.diff(counts, prepend=0.0) / lengths).tolist()))
 
 
-def _one_job(text: str) -> Intervals:
+def _one_job(text: str, each_s: float) -> Intervals:
     rates: dict[float, float] = {}
     for line in text.splitlines():
         if match := _LINE.match(line):
             time_s = float(match[1]) / 1e3
             rates[time_s] = rates.get(time_s, 0.0) + float(match[2])
     ends = sorted(t for t in rates if t > 0)
-    return Intervals(tuple(ends), tuple(rates[t] for t in ends))
+    empty = [now - each_s for before, now in pairwise((0.0, *ends)) if now - before > GAP * each_s]
+    every = sorted([*ends, *empty])
+    return Intervals(tuple(every), tuple(rates.get(t, 0.0) for t in every))
 
 
 ROUNDS = 5
@@ -95,7 +114,7 @@ STEP_STANDS_OUT = 5.0
 MOST_ALIKE, ROUNDING, STEP_EDGE = 0.9, 1e-9, 0.25
 """The largest autocorrelation of the scatter, the scatter (in means) that is rounding, the ends without a step."""
 
-FEWEST_INTERVALS = 10
+FEWEST_INTERVALS, JUDGED_INTERVALS = 10, 25
 COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend")
 
 
@@ -159,6 +178,39 @@ def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean:
     return abs(change) > limit * math.sqrt(square / (len(left) - 2) * variance * (1 + alike) / (1 - alike))
 
 
+BURST_SHARE = 0.005
+"""The share of a run's requests that a burst must have to matter."""
+REGULAR = 0.7
+"""The range of requests ahead of their line, in standard deviations of an interval times the root of their number, up
+to which bursts are regular: independent intervals stay below in 3 of 100 runs."""
+COMPLETE = 0.1
+"""The share of a run's requests that its log may lack."""
+
+
+def rate_in_bursts(intervals: Intervals, requests: float) -> float | None:
+    """Requests a second of a run of ``requests`` that were served in regular bursts; None where they were not.
+
+    The slope of the line through the requests completed over time, by least squares.
+
+    >>> held = Intervals(tuple(0.05 * n for n in range(1, 32)), (0.0, *(400.0, 0.0) * 15))  # 20 in each tenth
+    >>> round(rate_in_bursts(held, 300)), rate_in_bursts(Intervals((1.0, 2.0), (50.0, 50.0)), 100)
+    (200, None)
+    """
+    if len(intervals) < FEWEST_INTERVALS:
+        return None
+    ends = np.array(intervals.end_s)
+    whole_s, edges = ends[-1], np.append(0.0, ends)
+    done = intervals.completed(edges)
+    each = np.diff(intervals.completed(np.linspace(0.0, whole_s, len(ends) + 1)))
+    if abs(done[-1] - requests) > COMPLETE * requests or each.var() < BURST_SHARE * requests * each.mean():
+        return None
+    if np.ptp(done - done[-1] * edges / whole_s) > REGULAR * math.sqrt(len(each)) * each.std():
+        return None
+    middle = whole_s / 2
+    weights = np.diff(middle**2 * (edges - middle) - (edges - middle) ** 3 / 3)
+    return float(weights @ intervals.throughput_per_s / weights.sum())
+
+
 def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     """The steady-state columns of a stored point; none where its record holds no intervals.
 
@@ -167,7 +219,7 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     intervals = record.get("intervals")
     if not intervals or record["request"].get("arrival_rate_per_s") is not None:
         return {}
-    found = judge(Intervals.from_dict(intervals))
+    found = judge(Intervals.from_dict(intervals).in_fewer(JUDGED_INTERVALS))
     return {} if found is None else {name: float(getattr(found, name)) for name in COLUMNS}
 
 

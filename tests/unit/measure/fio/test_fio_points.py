@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from calibrate.points import points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
@@ -16,6 +18,7 @@ from measure.fio.command import FioJob
 from measure.fio.points import MeasuredPoint, near_ceiling, why_no_point
 from measure.fio.sweep import read_fio_store
 from measure.formats.fio.record import FioRecord, Moments
+from measure.origin import MEASURED
 from measure.store.directory import SweepStore
 from measure.sweep import Sweep, histograms
 
@@ -60,11 +63,12 @@ def output(*groups: dict[str, Any], options: dict[str, str] | None = None) -> st
     )
 
 
-def store(tmp_path: Path, *points: tuple[FioJob, int, str]) -> SweepStore:
+def store(tmp_path: Path, *points: tuple[FioJob, int, str], **notes: Any) -> SweepStore:
     made = SweepStore.create(tmp_path / "s", "fio", {}, {})
     for job, repeat, text in points:
         request = {**job.__dict__, "load": job.load, "repeat": repeat}
         record = {"status": "ok", "command": "fio", "started_at": "2026-01-01T00:00:00+00:00", "request": request}
+        record |= notes
         made.add(f"{job.key}.r{repeat}", text.encode(), record)
     return made
 
@@ -191,3 +195,33 @@ def test_a_probe_past_half_of_its_ceiling_says_what_it_can_hand_over(throughput_
     assert [f.check for f in found] == ["probe-ceiling"] * said
     assert all("hand over 100 k/s of 4 KiB" in f.message and "depth 16" in f.message for f in found)
     assert near_ceiling([MeasuredPoint(record, job, 0)]) == []
+
+
+def in_bursts(job: FioJob, tmp_path: Path, requests: int, *, every_s: float) -> Sweep:
+    """A run of 20 requests in each ``every_s`` seconds, logged in intervals of 40 ms; fio counted ``requests``."""
+    ends = [0.04 * k for k in range(1, round(RUN_S / 0.04) + 1)]
+    bursts = np.histogram(np.arange(1e-4, RUN_S, every_s), [0.0, *ends])[0]
+    spread = {**direction(requests, job.depth * every_s / 20)["lat_ns"], "stddev": 2e7}
+    options = {"numjobs": str(job.jobs), "iodepth": str(job.depth), "rw": "randread", "rate_iops": ""}
+    text = output({"read": {**direction(requests, job.depth * every_s / 20), "lat_ns": spread}}, options=options)
+    rates = (20 * bursts / 0.04).tolist()
+    return read_fio_store(store(tmp_path, (job, 0, text), intervals={"end_s": ends, "throughput_per_s": rates}))
+
+
+def test_of_a_device_that_serves_in_regular_bursts_the_rate_is_that_of_the_requests_over_time(tmp_path: Path) -> None:
+    """Held to 200 a second: 15 requests of one more burst fell into the run of 4 s."""
+    row = in_bursts(FioJob(16, 1, 4096, 100, "random"), tmp_path, 815, every_s=0.1).points.iloc[0]
+    assert row["throughput_per_s"] == pytest.approx(200, rel=0.003)
+    assert row["throughput_published_per_s"] == 815 / RUN_S
+    assert row["throughput_origin"].startswith("corrected: the requests over time")
+    assert row["bandwidth_bytes_per_s"] == pytest.approx(4096 * 200, rel=0.003)
+    assert row["in_bursts"] == 1
+
+
+def test_bursts_are_no_law_of_service_and_a_count_that_agrees_with_them_stands(tmp_path: Path) -> None:
+    sweep = in_bursts(FioJob(1, 1, 4096, 100, "random"), tmp_path / "held", 800, every_s=0.1)
+    assert sweep.points["throughput_origin"].tolist() == [MEASURED]
+    assert points_of(sweep).closed.alone is None
+    even = in_bursts(FioJob(1, 1, 4096, 100, "random"), tmp_path / "even", 2000, every_s=0.04)
+    assert "in_bursts" not in even.points
+    assert points_of(even).closed.alone is not None

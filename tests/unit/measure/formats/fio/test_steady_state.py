@@ -18,6 +18,7 @@ from measure.formats.fio.steady_state import (
     check_steady,
     judge,
     noted_columns,
+    rate_in_bursts,
     read_interval_logs,
 )
 from measure.loads import Depth
@@ -132,6 +133,14 @@ def test_the_requests_are_those_that_the_rates_say() -> None:
     assert found.completed(np.array([0.1, 0.2, 0.3])).tolist() == pytest.approx([100, 150, 200])
 
 
+def test_an_interval_without_a_line_had_no_request() -> None:
+    """Of a volume held to 200 a second, logged by fio 3.33: 19 in 73 ms, then 20 in every other interval or so."""
+    text = "73, 260, 0, 0, 0\n130, 351, 0, 0, 0\n244, 351, 0, 0, 0\n301, 351, 0, 0, 0\n415, 351, 0, 0, 0\n"
+    found = read_interval_logs([text], 0.057)
+    assert found.throughput_per_s == pytest.approx((260, 351, 0, 351, 351, 0, 351))
+    assert found.completed(np.array([0.187, 0.415])).tolist() == pytest.approx([39, 99], abs=0.1)
+
+
 @pytest.mark.parametrize(
     "text", ["", "x", "12", "1,2", "1, -5, 0\n", "1, 1e9, 0\n", "0, 7, 0\n", "1" * 500 + ", 1, 0\n"]
 )
@@ -198,3 +207,38 @@ def test_writes_that_drift_are_suspected_of_a_cache() -> None:
         table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]), Depth()
     )
     assert found.hypothesis.startswith("a write cache that fills")
+
+
+# --- bursts -----------------------------------------------------------------------------------------------------------
+
+
+def counted(times: np.ndarray, whole_s: float, each_s: float = 0.04) -> Intervals:
+    """The intervals of a run in which requests completed at ``times``."""
+    edges = np.arange(0, whole_s + each_s / 2, each_s)
+    return Intervals(tuple(edges[1:].tolist()), tuple((np.histogram(times, edges)[0] / each_s).tolist()))
+
+
+@pytest.mark.parametrize("phase_s", [0.0, 0.01, 0.03, 0.05, 0.07, 0.09])
+@pytest.mark.parametrize("whole_s", [1.4, 1.48, 5.0])
+def test_the_rate_of_a_volume_that_serves_20_requests_each_tenth_of_a_second(phase_s: float, whole_s: float) -> None:
+    times = np.repeat(np.arange(phase_s + 1e-4, whole_s, 0.1), 20)
+    found = rate_in_bursts(counted(times, whole_s), len(times))
+    assert found == pytest.approx(200, rel=0.015)
+
+
+def test_the_count_stands_where_requests_do_not_come_in_bursts() -> None:
+    even = np.arange(0, 1.4, 1 / 200)
+    assert rate_in_bursts(counted(even, 1.4), len(even)) is None
+    fast = np.arange(0, 1.4, 1e-5)
+    assert rate_in_bursts(counted(fast, 1.4), len(fast)) is None
+
+
+def test_the_count_stands_where_bursts_come_at_random_or_the_log_lacks_requests() -> None:
+    rng = np.random.default_rng(1)
+    judged = []
+    for _ in range(200):
+        times = np.repeat(np.sort(rng.uniform(0, 1.4, rng.poisson(14))), 20)
+        judged.append(rate_in_bursts(counted(times, 1.4), len(times)))
+    assert sum(rate is not None for rate in judged) <= 16  # 3 % of 200 are 6
+    regular = np.repeat(np.arange(1e-4, 1.4, 0.1), 20)
+    assert rate_in_bursts(counted(regular, 1.4), 2 * len(regular)) is None
