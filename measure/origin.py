@@ -207,7 +207,7 @@ def foot_lines(table: pd.DataFrame, explained: Mapping[OriginWord, str] = _EXPLA
             published = [c for c in table.columns if str(c).startswith(f"{name}_published")]
             beside |= word == "computed" and bool(table.loc[rows, published].notna().any(axis=None))
         if reasons:
-            of = "; ".join(f"{name} ({', '.join(why)})" for name, why in reasons.items())
+            of = "; ".join(f"{name.replace('_', ' ')} ({', '.join(why)})" for name, why in reasons.items())
             brackets = _BESIDE if beside and explained is not IN_PLOTS else ""
             lines.append(f"{mark}  {explained[word]}{brackets}: {of}")
     return lines

@@ -140,7 +140,7 @@ _WORTH, _WORTH_AT_ONE = 0.05, 0.1
 def corrected(sweep: Sweep) -> Sweep:
     """The sweep with errors corrected that the audit proves; the same sweep where there are none.
 
-    - a unit off by 1000: the latency is divided by it;
+    - a unit off by 1000: the latency is divided by it, and so are its percentiles;
     - a file's size taken for the block's: throughput and block are recomputed, and the curve gets a new name;
     - jobs not counted: the load is multiplied by them;
     - one direction tabulated, half a latency, a missing share: nothing tells what the latency was, so that N / X is
@@ -179,6 +179,7 @@ def _apply(points: pd.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     rows = (points["series"] == curve.series).to_numpy(bool)
     if diagnosis.cause == "unit":
         why = origin.corrected(f"a unit off by {max(factor, 1 / factor):,.0f}, by N = X R")
+        _scale_percentiles(points, rows, factor, why)
         _set(points, "latency_s", rows, points["latency_s"] / factor, why)
         return _note(curve.series, f"the latency was divided by {factor:g}", diagnosis)
     if diagnosis.cause == "jobs-not-counted":
@@ -205,6 +206,28 @@ def _set(points: pd.DataFrame, figure: str, rows: NDArray[np.bool_], values: pd.
     points.loc[rows, PUBLISHED[figure]] = points.loc[rows, PUBLISHED[figure]].fillna(points.loc[rows, figure])
     points.loc[rows, figure] = values[rows]
     points.loc[rows, ORIGIN[figure]] = why
+
+
+_SPREAD = ("sd", "p50", "p95", "p99", "p999")
+_LIKE_THE_MEAN = 30.0
+"""The factor around the printed mean within which a figure of the same latencies has the mean's unit."""
+
+
+def _scale_percentiles(points: pd.DataFrame, rows: NDArray[np.bool_], factor: float, why: str) -> None:
+    """Divide the standard deviation and the percentiles that share the unit of the mean latency, with the same mark.
+
+    A column with a unit of its own, as one in seconds beside a mean in ms, stays.
+    """
+    for name in (f"latency_{part}" for part in _SPREAD):
+        column, printed = f"{name}_s", points.get(f"{name}_s")
+        if printed is None or not printed[rows].notna().any():
+            continue
+        ratio = float((printed / points["latency_s"])[rows].median())
+        if 1 / _LIKE_THE_MEAN < ratio < _LIKE_THE_MEAN:
+            given = rows & printed.notna().to_numpy(bool)
+            points.loc[given, f"{name}_published_s"] = printed[given]
+            points[f"{name}_origin"] = np.where(given, why, points.get(f"{name}_origin", origin.MEASURED))
+            points.loc[given, column] = printed[given] / factor
 
 
 def _use_block(points: pd.DataFrame, verdict: BlockVerdict) -> Finding:

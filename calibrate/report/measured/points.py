@@ -171,6 +171,9 @@ def _mean(group: pd.DataFrame) -> dict[str, object]:
     mean["latency_s"] = float((rate * latency).mean() / rate.mean())
     mean |= {"latency_low_s": limits["latency_low"], "latency_high_s": limits["latency_high"]}
     mean |= {column: of_mean(group[column].tolist()) for column in ORIGIN.values()}
+    for name in (end_of(column, "published") for column in PERCENTILES):
+        if name in group:
+            mean[name] = float(group[name].mean())
     for figure, column in PUBLISHED.items():
         if group[column].notna().any():
             weight = rate if figure == "latency_s" else np.ones(len(group))

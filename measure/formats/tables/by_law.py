@@ -28,6 +28,7 @@ from measure.formats.tables.column_names import (
     plain_name,
     recognise,
 )
+from measure.loads import Load
 from measure.origin import ORIGIN, computed, corrected, told
 from measure.units import counted, format_bytes
 
@@ -194,7 +195,19 @@ def with_load_over_time(table: TextTable, name: str) -> tuple[TextTable, list[Fi
     return replace(table, header=(*table.header, LOAD_OVER_TIME), rows=rows), [finding]
 
 
-def complete(records: list[dict[str, Any]], unused: Sequence[str], name: str) -> list[Finding]:
+HOLDS = 0.1
+"""The largest |X R / N - 1| of the whole rows of a table at which others are completed by N = X R."""
+
+
+def completes(records: Records) -> bool:
+    """Whether rows that lack X or R may be completed: N = X R holds at each row that has both, or one is in no row."""
+    whole = outstanding(records, with_jobs=False)
+    if not len(whole) and all(any(r[column] is not None for r in records) for column in WORDS):
+        return False
+    return bool(np.all(np.abs(whole - 1) <= HOLDS))
+
+
+def complete(records: list[dict[str, Any]], unused: Sequence[str], load: Load, name: str) -> list[Finding]:
     """Compute the missing value of each record in place: R = N / X or X = N / R. A Finding says so.
 
     A record has ``load`` (a number of requests) and one of ``latency_s`` and ``throughput_per_s``; ``unused`` are the
@@ -209,15 +222,17 @@ def complete(records: list[dict[str, Any]], unused: Sequence[str], name: str) ->
         for record in lacking:
             if not (record["load"] > 0 and record[given] > 0):
                 raise DataError(
-                    f"{name}: a {WORDS[given]} of {record[given]:g} at load {record['load']:g} cannot be right; remove "
-                    "the row or measure the point again"
+                    f"{name}: a {WORDS[given]} of {record[given]:g} at {load.at(record['load'])} cannot be right; "
+                    "remove the row or measure the point again"
                 )
             record[missing] = record["load"] / record[given]
             record[ORIGIN[missing]] = computed(formula)
             if record["bandwidth_bytes_per_s"] is None and record["block_bytes"]:
                 record["bandwidth_bytes_per_s"] = record["throughput_per_s"] * record["block_bytes"]
         if lacking:
-            what = f"{WORDS[missing]}: it is {formula} by Little's law at {counted(len(lacking), 'point')}"
+            at = f"at {load.at(*sorted({r['load'] for r in lacking}))}" if len(lacking) < len(records) else ""
+            what = f"{WORDS[missing]}{at and f' {at}'}: it is {formula} by Little's law"
+            what += "" if at else f" at {counted(len(lacking), 'point')}"
             remedy = "measure both, and N = X R checks them against each other."
             if unused:
                 remedy = (
@@ -370,8 +385,8 @@ _TAKEN_FOR |= {"KiB/s": "kB/s", "MiB/s": "MB/s", "GiB/s": "GB/s"}
 """A unit of 1000 -> that of 1024 for which it is taken, and the other way round."""
 
 
-def check_bandwidths(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> list[Finding]:
-    """Correct, in place, bandwidths in MiB/s whose column says MB/s, or the other way round; and findings.
+def check_bandwidths(records: Sequence[dict[str, Any]], roles: Roles, load: Load, name: str) -> list[Finding]:
+    """Correct, in place, bandwidths in MiB/s whose column says MB/s, or the other way round; findings in words of load.
 
     The unit is corrected where every row has their ratio within 0.6 %. Rows that differ by 5 % where most do not are
     named, and kept as they are.
@@ -402,7 +417,7 @@ def check_bandwidths(records: Sequence[dict[str, Any]], roles: Roles, name: str)
     moved = format_bytes(first["bandwidth_bytes_per_s"] / first["throughput_per_s"])
     message = (
         f"{name}: at {counted(len(odd), 'row')} of {len(known)} bandwidth / throughput is not the block: the first, at "
-        f"load {first['load']:g}, has {moved} a request where the block is {format_bytes(first['block_bytes'])}."
+        f"{load.at(first['load'])}, has {moved} a request where the block is {format_bytes(first['block_bytes'])}."
     )
     remedy = "look at bs= of these runs; the throughput is kept as the table has it."
     return [Finding("block-of-some-rows", "warning", message, "another block, or a misprint.", remedy)]

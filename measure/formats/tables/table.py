@@ -27,6 +27,7 @@ from measure.formats.tables.by_law import (
     WORDS,
     check_bandwidths,
     complete,
+    completes,
     count_outstanding,
     note,
     outstanding,
@@ -85,17 +86,17 @@ def csv_sweep(
     table = with_points(table, roles.numeric, name)
     single, copied = without_copies(list(table.rows), roles, name)
     rows = rows_of(replace(table, rows=tuple(single)), roles, name)
-    if not rows.records:
-        raise DataError(
-            f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: "
-            + ", ".join(f"{reason} ({_lines(lines)})" for reason, lines in rows.left_out.items())
-        )
+    rows.check_any(name)
     roles, settled = settle(rows.records, roles, name)
     findings = [*roles.findings, *settled, *copied]
     findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
     roles, counted_jobs = count_outstanding(rows.records, roles, name)
-    findings += counted_jobs + check_bandwidths(rows.records, roles, name)
-    findings += complete(rows.records, roles.ignored, name)
+    load = counted_in(REQUESTS) if "pipeline" in roles else _load_of(roles.load, multiplied=roles.per_job)
+    findings += counted_jobs + check_bandwidths(rows.records, roles, load, name)
+    if not completes(rows.records):
+        rows = rows.without_incomplete(name)
+        findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
+    findings += complete(rows.records, roles.ignored, load, name)
     if "series" in roles:
         split_settings(rows.records, roles)
     unused = roles.ignored
@@ -106,7 +107,6 @@ def csv_sweep(
         split_jobs(rows.records, roles)
     if unused:
         findings.append(_unused(unused, name))
-    load = counted_in(REQUESTS) if "pipeline" in roles else _load_of(roles.load, multiplied=roles.per_job)
     if isinstance(load, CountedLoad) and not {"jobs", "pipeline"} & roles.by_role.keys():
         found = _count_pipelines(rows.records, load.plural, name)
         findings, load = findings + found, counted_in(REQUESTS) if found else load
@@ -174,28 +174,50 @@ def _one_load(records: Sequence[Mapping[str, Any]], roles: Roles, unused: Sequen
 
 @dataclass
 class Rows:
-    """The points of a table, the cells of each, and by reason the lines that are not points."""
+    """The points of a table, the line and the cells of each, and by reason the lines that are not points."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
     cells: list[Mapping[str, str]] = field(default_factory=list)
     left_out: dict[str, list[int]] = field(default_factory=dict)
 
+    def check_any(self, name: str) -> None:
+        """Raise DataError where there is no point."""
+        if not self.records:
+            rows = counted(sum(map(len, self.left_out.values())), "row")
+            why = ", ".join(f"{reason} ({_lines(lines)})" for reason, lines in self.left_out.items())
+            raise DataError(f"{name}: none of its {rows} is a whole point: {why}")
+
+    def without_incomplete(self, name: str) -> Rows:
+        """The points that have both throughput and latency. DataError where none has."""
+        whole = Rows()
+        for record, line, cells in zip(self.records, self.lines, self.cells, strict=True):
+            if lacking := [word for column, word in WORDS.items() if record[column] is None]:
+                whole.left_out.setdefault(f"no {lacking[0]} is given", []).append(line)
+            else:
+                whole.add(record, line, cells)
+        whole.check_any(name)
+        return whole
+
+    def add(self, record: dict[str, Any], line: int, cells: Mapping[str, str]) -> None:
+        """Add a point."""
+        self.records.append(record)
+        self.lines.append(line)
+        self.cells.append(cells)
+
 
 def rows_of(table: TextTable, roles: Roles, name: str) -> Rows:
-    """The points of a table. Where all lack a latency, or all a throughput, ``complete`` adds it later."""
+    """The points of a table. To a number of requests ``complete`` adds a latency or a throughput where one lacks."""
     found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows]
     needed = ["load", *WORDS, *(r for r in ("jobs", "pipeline") if r in roles)]
-    given = {c for c in WORDS if any(record[c] is not None for *_, record in found)}
-    if roles.load.role == "depth" and given:
-        needed = [c for c in needed if c not in WORDS or c in given]
     rows = Rows()
     for line, cells, record in found:
-        lacking = [_WORDS[c] for c in needed if record[c] is None]
+        may_lack = roles.load.role == "depth" and any(record[c] is not None for c in WORDS)
+        lacking = [_WORDS[c] for c in needed if record[c] is None and not (may_lack and c in WORDS)]
         if lacking:
             rows.left_out.setdefault(f"no {' and no '.join(lacking)} is given", []).append(line)
         else:
-            rows.records.append(record)
-            rows.cells.append(cells)
+            rows.add(record, line, cells)
     return rows
 
 

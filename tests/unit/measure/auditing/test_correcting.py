@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate.report.measured.points import measured
+from calibrate.report.measured.tables import columns_of, text_of
+from measure import load
 from measure.auditing.all_checks import audit, corrected
 from measure.loads import ArrivalRate, Depth, Load
+from measure.origin import MEASURED
 from measure.sweep import Provenance, Sweep
 
 DEPTH = Depth()
@@ -71,3 +77,21 @@ def test_of_the_size_of_a_file_and_of_one_direction_the_block_and_the_whole_late
 def test_a_sweep_over_arrival_rates_is_left_alone() -> None:
     sweep = printed(1000 * TRUE, load_type=ArrivalRate())
     assert corrected(sweep) is sweep
+
+
+def test_percentiles_of_the_same_unit_are_corrected_with_the_mean_and_marked(tmp_path: Path) -> None:
+    """The mean and the p99 are microseconds under a heading of ms; the p95 has its own unit, which is right."""
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "iodepth,iops,avg latency (ms),p99 (ms),p95 (us)\n"
+        "1,100,10000,20000,15000\n8,350,22857,40000,30000\n16,400,40000,,60000\n"
+    )
+    points = corrected(load(path)).points
+    assert points["latency_s"].tolist() == pytest.approx([10e-3, 22.857e-3, 40e-3])
+    assert points["latency_p99_s"].tolist() == pytest.approx([20e-3, 40e-3, math.nan], nan_ok=True)
+    assert points["latency_p99_published_s"].tolist() == pytest.approx([20, 40, math.nan], nan_ok=True)
+    assert points["latency_p99_origin"].tolist() == [points["latency_origin"][0]] * 2 + [MEASURED]
+    assert points["latency_p95_s"].tolist() == pytest.approx([15e-3, 30e-3, 60e-3])
+    assert "latency_p95_origin" not in points
+    shown = measured(corrected(load(path)))
+    assert "20.0 ms ← 20.0 s" in text_of(shown, shown.table[columns_of(shown, "load")]).text()

@@ -8,6 +8,7 @@ import pytest
 
 from measure import audit, load
 from measure.errors import DataError
+from measure.origin import MEASURED
 
 HEADER = "iodepth,iops,lat_us\n"
 
@@ -22,9 +23,9 @@ def _table(folder: Path, text: str) -> Path:
     ("text", "says"),
     [
         (f"{HEADER}0,100,10\n", "depth 0 in row 1"),
-        ("iodepth,iops\n0,100\n", "a throughput of 100 at load 0"),
-        ("iodepth,iops\n4,-3\n", "a throughput of -3 at load 4"),
-        ("iodepth,lat_us\n4,0\n", "a latency of 0 at load 4"),
+        ("iodepth,iops\n0,100\n", "a throughput of 100 at depth 0"),
+        ("iodepth,iops\n4,-3\n", "a throughput of -3 at depth 4"),
+        ("iodepth,lat_us\n4,0\n", "a latency of 0 at depth 4"),
         (f"{HEADER}1,1e400,100\n", "'1e400' in line 2, column 'iops' is not a number"),
         (f"{HEADER}1,1e300,100\n", "throughput_per_s 1e+300 in row 1 (series 'all points') is beyond any device"),
         (f"{HEADER}1e300,1e4,1e300\n", "is beyond any device"),
@@ -87,19 +88,36 @@ def test_equal_loads_are_repeats_one_point_is_a_point_and_a_thousand_are_a_thous
     assert len(load(_table(tmp_path, thousand))) == 1000
 
 
-def test_empty_cells_among_full_ones_leave_their_rows_out_by_line(tmp_path: Path) -> None:
+def test_empty_cells_among_full_ones_are_completed_where_the_law_holds_and_said(tmp_path: Path) -> None:
     sweep = load(_table(tmp_path, f"{HEADER}1,,100\n8,40000,200\n,60000,533\n32,60000,nan\n"))
+    points = sweep.points
+    assert points["load"].tolist() == [1, 8, 32]
+    assert points["throughput_per_s"].tolist() == pytest.approx([10_000, 40_000, 60_000])
+    assert points["latency_s"].tolist() == pytest.approx([1e-4, 2e-4, 32 / 60_000])
+    assert points["throughput_origin"].tolist() == ["computed: N / R", MEASURED, MEASURED]
+    assert points["latency_origin"].tolist() == [MEASURED, MEASURED, "computed: N / X"]
+    assert [f.message.removeprefix("t.csv") for f in sweep.findings] == [
+        ": 1 row left out, because no load is given (line 4).",
+        " gives no latency at depth 32: it is N / X by Little's law.",
+        " gives no throughput at depth 1: it is N / R by Little's law.",
+    ]
+
+
+@pytest.mark.parametrize("whole", ["8,40000,400", "8,40000,100"])
+def test_empty_cells_are_not_completed_where_the_law_does_not_hold(tmp_path: Path, whole: str) -> None:
+    """As where users think: N / X is no response time."""
+    sweep = load(_table(tmp_path, f"{HEADER}1,,100\n{whole}\n32,60000,\n"))
     assert sweep.points["load"].tolist() == [8]
-    assert [f.message.removeprefix("t.csv: 1 row left out, because ") for f in sweep.findings] == [
-        "no throughput is given (line 2).",
-        "no load is given (line 4).",
-        "no latency is given (line 5).",
+    left_out = [f.message for f in sweep.findings if f.check == "rows-left-out"]
+    assert left_out == [
+        "t.csv: 1 row left out, because no throughput is given (line 2).",
+        "t.csv: 1 row left out, because no latency is given (line 4).",
     ]
 
 
 @pytest.mark.parametrize(("empty", "more"), [(10, ""), (11, ", ...")])
 def test_at_most_ten_lines_are_named(tmp_path: Path, empty: int, more: str) -> None:
-    (finding,) = load(_table(tmp_path, HEADER + "1,,100\n" * empty + "8,40000,200\n")).findings
+    (finding,) = load(_table(tmp_path, HEADER + ",1000,100\n" * empty + "8,40000,200\n")).findings
     assert f"{empty} rows left out" in finding.message
     assert finding.message.endswith(f"(lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11{more}).")
 

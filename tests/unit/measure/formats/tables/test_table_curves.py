@@ -153,10 +153,15 @@ def test_a_bandwidth_in_its_own_unit_says_nothing() -> None:
 def test_a_block_that_contradicts_some_rows_is_named_with_the_first() -> None:
     sweep = _bandwidths("MB/s", 1e6, odd=0.5)
     assert (
-        "at 1 row of 3 bandwidth / throughput is not the block: the first, at load 64, has 2 KiB"
+        "at 1 row of 3 bandwidth / throughput is not the block: the first, at depth 64, has 2 KiB"
         in (_checks(sweep)["block-of-some-rows"])
     )
     assert sweep.points["throughput_per_s"].tolist() == [10000, 66000, 80500]
+
+
+def test_a_block_of_some_rows_is_told_in_the_words_of_the_load() -> None:
+    rows = ["1,4096,10000,40.96,100", "8,4096,66000,135.168,121.2", "64,4096,80500,329.728,795"]
+    assert "the first, at 8 users, has" in _checks(_table("users,bs,req/s,MB/s,latency_us", rows))["block-of-some-rows"]
 
 
 def test_a_load_that_is_the_same_in_every_row_is_said_with_what_may_be_the_load() -> None:
