@@ -135,6 +135,15 @@ def symbols(table: pd.DataFrame, figures: Iterable[str], symbol: str) -> str | l
     return [f"{symbol}-open" if is_open else symbol for is_open in open_ones] if open_ones.any() else symbol
 
 
+def marks(table: pd.DataFrame, figures: Iterable[str]) -> list[str]:
+    """The marks of each row (m,), one for each kind of origin of its ``figures``; empty where all were measured."""
+    columns = [table[ORIGIN[figure]].map(word_of) for figure in figures]
+    return [
+        " ".join(MARKS[word] for word in dict.fromkeys(words) if word != "measured")
+        for words in zip(*columns, strict=True)
+    ]
+
+
 def of_mean(origins: Sequence[str]) -> str:
     """The origin of a mean over figures of these origins.
 

@@ -24,6 +24,7 @@ from calibrate.fitting.answer import (
     second_heading,
 )
 from calibrate.inference.parameters import quantity
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ClosedLoad
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
@@ -71,9 +72,9 @@ def answer(done: Sequence[Comparison]) -> list[str]:
     return [_heading(done), *_knees(done), labelled("MISSED", _missed(done))]
 
 
-def answer_table(done: Sequence[Comparison]) -> str:
-    """The points of one curve, or a row for each of several of one kind of load."""
-    return points_table(done[0], MOST_POINTS) if len(done) == 1 else table(*curve_rows(done))
+def answer_table(done: Sequence[Comparison], most: int | None = MOST_POINTS) -> str:
+    """The points of one curve, ``most`` of them (None: all), or a row for each of several of one kind of load."""
+    return points_table(done[0], most) if len(done) == 1 else table(*curve_rows(done))
 
 
 def last_lines(done: Sequence[Comparison]) -> list[str]:
@@ -91,7 +92,8 @@ def last_lines(done: Sequence[Comparison]) -> list[str]:
 def _heading(done: Sequence[Comparison]) -> str:
     """The curve or the number of curves, and what each was predicted from."""
     if len(done) == 1:
-        return f"{done[0].series}, {_basis(done[0])}"
+        who = done[0].fit.details.get(ORIGIN_OF_KIND)
+        return f"{done[0].series}, {_basis(done[0])}{f'; {who}' if who else ''}"
     ways = {_basis(c) for c in done}
     if len(ways) == 1:
         return f"{counted(len(done), 'curve')}, each {ways.pop()}"
@@ -316,10 +318,10 @@ def short_text(comparison: Comparison) -> str:
     return "\n".join([*answer([comparison]), *last_lines([comparison]), *(doubts if wrong else [])])
 
 
-def long_text(comparison: Comparison) -> str:
-    """The ``str`` of a comparison: the fit, every point, the truth if known, the verdict."""
+def long_text(comparison: Comparison, *, points: bool = True) -> str:
+    """The ``str`` of a comparison: the fit, every point unless they stand elsewhere, the known truth, the verdict."""
     c = comparison
-    parts = [fit_text(c.fit, f"{c.series}: {c.split} ({c.fit.model})"), points_table(c)]
+    parts = [fit_text(c.fit, f"{c.series}: {c.split} ({c.fit.model})"), *([points_table(c)] if points else [])]
     if c.truth is not None:
         parts.append(table(*truth_rows(c.truth), left=(True, False, False, True, True)))
     return "\n\n".join(part for part in (*parts, c.verdict()) if part)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import BufferSize, InjectedDelay, MemoryLoad
+from measure.origin import judged
 from measure.repeats import each_series
 from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, plain_number
@@ -35,11 +36,13 @@ Floats = NDArray[np.float64]
 
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on a memory under load, over injected delay or over the bandwidth alone."""
+    """Findings on a memory under load, over injected delay or over the bandwidth alone, by what was measured."""
     of_delay, caches = isinstance(sweep.load_type, InjectedDelay), recorded_caches(sweep.provenance.details)
-    for series, group in each_series(sweep.mean_points()):
+    points = sweep.mean_points()
+    for series, group in each_series(judged(points, ["latency_s"])):
+        yield from _cache(sweep, series, group["latency_s"].to_numpy(float), caches)
+    for series, group in each_series(judged(points)):
         load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
-        yield from _cache(sweep, series, latency, caches)
         idle = ("longest delay", int(load.argmax())) if of_delay else ("lowest bandwidth", int(load.argmin()))
         if of_delay:
             yield from _rising(series, load, CACHE_LINE_BYTES * throughput)
@@ -92,7 +95,8 @@ def _of_sizes(sweep: Sweep, caches: Mapping[str, float]) -> str:
 
 def _refuse_cache(sweep: Sweep, caches: Mapping[str, float]) -> None:
     """Raise DataError where the one curve of ``sweep`` was measured in a buffer that fits a cache."""
-    for f in _cache(sweep, sweep.series[0], sweep.points["latency_s"].to_numpy(float), caches):
+    latency = judged(sweep.points, ["latency_s"])["latency_s"].to_numpy(float)
+    for f in _cache(sweep, sweep.series[0], latency, caches) if len(latency) else ():
         if f.severity == "error":
             raise DataError(f"{f.series}: {f.hypothesis.rstrip('.')} ({f.message.rstrip('.')}); {f.remedy.rstrip('.')}")
 

@@ -93,7 +93,7 @@ def compare(
 
     def text() -> str:
         parts = [] if seal is None else [f"{seal}\n"]
-        parts += [*_asked(devices, slo), _answer(devices, sources)]
+        parts += [*_asked(devices, slo), _answer(devices, sources, details=details)]
         parts += _details(devices) if details else ()
         return "\n".join([*parts, *(f"\n{part}" for part in _differences_text(side_by_side, details=details))])
 
@@ -175,12 +175,12 @@ def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iter
         yield from (f"{name}: {line}" if len(curves) > 1 else line for line in asked_lines(c.fit, slo, device.sweep))
 
 
-def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str:
+def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource], *, details: bool) -> str:
     """Three lines, a table, and a line each for sureness, worst point, next load, audit and further options.
 
     Loads of different kinds have a table each.
     """
-    from calibrate.prediction.answer import answer, answer_table, last_lines
+    from calibrate.prediction.answer import MOST_POINTS, answer, answer_table, last_lines
     from measure.auditing.all_checks import not_checked
 
     title = _title(list(devices)) if len(devices) > 1 else sources[0].title
@@ -190,7 +190,8 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str
         alike = [c for c in curves if c.fit.load_type.kind == kind]
         first, *others = answer(alike)
         named = first if title == alike[0].series and len(alike) == 1 else f"{title}: {first}"
-        blocks.append("\n".join([named, *others, "", answer_table(alike), "", *last_lines(alike)]))
+        points = answer_table(alike, None if details else MOST_POINTS)
+        blocks.append("\n".join([named, *others, "", points, "", *last_lines(alike)]))
     findings = [f for d in devices.values() for c in d.comparisons for f in c.audit]
     unchecked = list(dict.fromkeys(what for d in devices.values() for what in not_checked(d.sweep)))
     audit = audit_text(findings, unchecked, "DATA" if len(devices) > 1 else sources[0].arguments)
@@ -199,14 +200,17 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str
 
 
 def _details(devices: Mapping[str, Device]) -> Iterator[str]:
-    """Every curve in full, with the errors of baselines and its tails."""
+    """Every curve with the errors of baselines and its tails; its points where the answer has a row for each curve."""
     from calibrate.cli.calibration.fits import scalability_lines
+    from calibrate.prediction.answer import long_text
 
+    kinds = [c.fit.load_type.kind for d in devices.values() for c in d.comparisons]
     for name, device in devices.items():
         if len(devices) > 1:
             yield f"\n\n== {name} =="
         for c in device.comparisons:
-            shown = "\n".join([str(c), *scalability_lines(c.fit, device.sweep)])
+            text = long_text(c, points=kinds.count(c.fit.load_type.kind) > 1)
+            shown = "\n".join([text, *scalability_lines(c.fit, device.sweep)])
             yield f"\n\n{shown}\n\n{baseline_table(c)}"
         yield from tail_tables(device.tails)
 

@@ -24,6 +24,7 @@ from calibrate.report.compared.figure_elements import (
     load_figure,
     mark_knee,
     scale_of,
+    with_marks,
 )
 from calibrate.report.drawing import (
     AXIS,
@@ -47,7 +48,7 @@ from calibrate.report.drawing import (
     spans_decade,
 )
 from measure.loads import ThroughputLoad
-from measure.origin import by_littles_law, rows_to_judge
+from measure.origin import ORIGIN, by_littles_law, rows_to_judge
 from measure.units import format_percent
 
 _REACH = 1.5
@@ -84,7 +85,7 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         throughput, response = comparison.true_smooth
         add_true(figure, x_axis.of(throughput), y_axis.of(response))
     seen = x_axis.of(points.throughput_per_s), y_axis.of(comparison.observed_response_s)
-    add_observed(figure, comparison, *seen, hover_text(x_axis, y_axis))
+    add_observed(figure, comparison, *seen, tuple(ORIGIN), hover_text(x_axis, y_axis))
     add_computed(figure, comparison, seen[0], y_axis)
     knee, (throughput, response) = comparison.knee, np.array(comparison.at_knee)[:, np.newaxis]
     least, most = knee.throughput_low_per_s, knee.throughput_high_per_s
@@ -153,7 +154,8 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
         figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=words, line=dashed())
     if comparison.true_smooth is not None:
         add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
-    add_observed(figure, comparison, scale_of(comparison).at(points.load), axis.of(observed))
+    figures = ("load", "throughput_per_s" if rate else "latency_s")
+    add_observed(figure, comparison, scale_of(comparison).at(points.load), axis.of(observed), figures)
     if not rate:
         add_computed(figure, comparison, scale_of(comparison).at(points.load), axis)
         observed = _every_response(comparison)
@@ -245,7 +247,7 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
             figure.add_scatter(
                 x=x_axis.of(points.throughput_per_s[mask]),
                 y=y_axis.of(comparison.observed_response_s[mask]),
-                mode="markers",
+                **with_marks(comparison, mask, tuple(ORIGIN)),
                 legendgroup=label,
                 showlegend=False,
                 name=label,
@@ -290,7 +292,7 @@ def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tu
     figure.add_band(x, low, high, BLUE, xaxis=place["xaxis"], yaxis=place["yaxis"])
     predicted = axis.of(curve.throughput_per_s)
     figure.add_scatter(x=x, y=predicted, mode="lines", line=solid(BLUE), name="predicted", **place)
-    add_observed(figure, comparison, scale.at(points.load), seen, size=6, **place)
+    add_observed(figure, comparison, scale.at(points.load), seen, ("load", "throughput_per_s"), size=6, **place)
     unit = axis.title.partition("(")[2].rstrip(")")
     at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}
     note = "<br>".join(map(escape, wrap(f"{comparison.series}, {unit}", _LETTERS)))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Mask
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.drawing import (
     BLUE,
@@ -31,6 +32,7 @@ from calibrate.report.drawing import (
     throughput_axis,
 )
 from measure.loads import ClosedLoad
+from measure.origin import MEASURED, marks, word_of
 
 _BEYOND = 4 / 3
 """The factor by which an axis extends beyond the points."""
@@ -72,22 +74,39 @@ def add_observed(
     comparison: Comparison,
     x: Array,
     y: Array,
+    figures: Sequence[str],
     hover: str | None = None,
     size: float = 11,
     **place: str,
 ) -> None:
-    """The measured points (m,): held out as filled circles, calibrated on as open squares."""
+    """The measured points (m,): held out as filled circles, calibrated on as open squares.
+
+    Those of which one of the ``figures`` drawn was not measured have its mark above.
+    """
     for mask, words, opened in by_use(comparison.held_out):
         figure.add_scatter(
             x=x[mask],
             y=y[mask],
-            mode="markers",
+            **with_marks(comparison, mask, figures),
             name=f"observed, {words}",
             customdata=comparison.points.load[mask],
             marker=outlined(INK, "square-open", size) if opened else outlined(RED, size=size),
             hovertemplate=hover,
             **place,
         )
+
+
+def with_marks(comparison: Comparison, mask: Mask, figures: Sequence[str]) -> dict[str, Any]:
+    """How the measured points of ``mask`` are drawn: with the marks of their ``figures`` above, where there are any.
+
+    A latency that a law gave is a point of its own (``add_computed``).
+    """
+    table = comparison.measured[mask]
+    drawn = table["latency_origin"].map(word_of) != "computed"
+    above = marks(table.assign(latency_origin=table["latency_origin"].where(drawn, MEASURED)), figures)
+    if not any(above):
+        return {"mode": "markers"}
+    return {"mode": "markers+text", "text": above, "textposition": "top center", "cliponaxis": False}
 
 
 def add_computed(figure: Drawing, comparison: Comparison, x: Array, axis: Axis) -> None:

@@ -74,14 +74,16 @@ def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
     header, rows = curve_rows(done)
     table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in found], ignore_index=True)
     summary = pd.DataFrame(rows, columns=["series", *header[1:]])
+    marked = foot_lines(pd.concat([c.measured for c in done]), IN_PLOTS)
+    how = " ".join([_HOW, *(f"{line}." for line in marked)])
     views = (
         View("summary", "Every curve", _SUMMARY, summary, None, FormattedTable.of(header, rows)),
-        View("overview", "All curves in one plot", _HOW, table, curves.overview(done)),
+        View("overview", "All curves in one plot", how, table, curves.overview(done)),
     )
     if len(done) <= FEW:
         return views
     seen = table[table["what"].str.startswith("observed")]
-    return (*views, View("small-multiples", "Each curve alone", _HOW, seen, curves.small_multiples(done)))
+    return (*views, View("small-multiples", "Each curve alone", how, seen, curves.small_multiples(done)))
 
 
 def _curves(comparison: Comparison) -> list[View]:

@@ -17,6 +17,7 @@ from calibrate.report.table_text import end_of
 from measure.auditing.all_checks import audit
 from measure.datasets import about, load_dataset
 from measure.findings import SEVERITIES, Finding
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, of_mean, reason_of
 from measure.repeats import flag_outliers, half_width, intervals
@@ -90,7 +91,8 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     table = _averaged(points, closed=isinstance(sweep.load_type, ClosedLoad))
     probed = isinstance(sweep.load_type, InjectedDelay | BufferSize)
     unit_bytes = float(CACHE_LINE_BYTES) if probed else table["block_bytes"]
-    roles = sweep.provenance.details.get("columns")  # of a table
+    details = sweep.provenance.details
+    roles, who = details.get("columns"), details.get(ORIGIN_OF_KIND)  # of a table; who sends the requests
     of_table = isinstance(roles, Mapping) and any(str(role).endswith("bandwidth") for role in roles)
     table["bandwidth_origin"] = MEASURED if probed else _origin_of_bandwidth(table, is_given=of_table)
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
@@ -100,7 +102,8 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
         sweep,
         size_name,
         tuple(findings),
-        name=sweep.name or title,
+        (str(who),) if who else (),
+        sweep.name or title,
     )
 
 

@@ -15,6 +15,7 @@ from measure.errors import DataError
 from measure.units import significant
 from qsim import MMcN, solve
 
+DATA = Path(__file__).parents[2] / "data"
 CURVES = dataset_names(curves_only=True)
 
 
@@ -134,3 +135,17 @@ def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim
     first = qsim("compare", data).out.splitlines()[0]
     assert "predicted from depths 1, 8 and 64 alone" in first
     assert "depths 1 and 32 (2 of 7 points)" in qsim("fit", data, "--use", "1,32").out.splitlines()[0]
+
+
+def test_details_print_the_points_of_one_curve_once(qsim):
+    run = qsim("compare", "--dataset", "004-ssd-depth", "--details")
+    assert run.out.count("THROUGHPUT") == 1
+    assert "N* " in run.out
+    several = qsim("compare", "--dataset", "003-ssd-read", "--details")
+    assert several.out.count("THROUGHPUT") == 4
+
+
+@pytest.mark.parametrize("command", ["fit", "show", "compare"])
+def test_users_whose_think_time_was_found_are_named(qsim, command):
+    run = qsim(command, str(DATA / "kinds" / "think_rps.csv"))
+    assert "users who think for 1.0 s: found" in run.out

@@ -170,3 +170,33 @@ def test_the_rise_names_the_two_delays_it_lies_between() -> None:
     assert "rises from 10.0 GB/s at delay 100 to 15.0 GB/s at delay 2500 (+50 %)" in rise.message
     assert (rise.load, rise.series) == (2500, "m")
     assert absent(memory([1e-7] * 3, [1e8, 2e8, 3e8], kind=Bandwidth(), load=[1e9, 2e9, 3e9]), "rises-with-delay")
+
+
+@pytest.mark.parametrize("kind", [DELAY, Bandwidth()])
+@pytest.mark.parametrize(
+    ("column", "origin", "value"),
+    [
+        ("latency_s", "computed: N / X", 3e-9),  # a cache's, if it had been measured
+        ("latency_s", "assumed: a figure of others", 3e-9),
+        ("throughput_per_s", "computed: N / R", 1e15),  # more lines than any machine keeps in flight
+        ("throughput_per_s", "assumed: a peak", 1.0),
+    ],
+)
+def test_no_finding_on_a_memory_rests_on_what_was_not_measured(
+    kind: Load, column: str, origin: str, value: float
+) -> None:
+    whole = memory([90e-9, 100e-9, 150e-9, 300e-9], [1e7, 1e8, 3e8, 4e8], kind, [1e9, 6e9, 2e10, 3e10])
+    points = whole.points.copy()
+    points.loc[2, column] = value
+    points.loc[2, {"latency_s": "latency_origin", "throughput_per_s": "throughput_origin"}[column]] = origin
+    found = [(f.check, f.severity, f.message) for f in check_memory(Sweep(points, load_type=kind))]
+    rest = Sweep(points.drop(index=2), load_type=kind)
+    assert [one for one in found if one[0] == "lines-in-flight"] == [
+        (f.check, f.severity, f.message) for f in check_memory(rest) if f.check == "lines-in-flight"
+    ]
+    assert all(severity == "info" or check == "rises-with-delay" for check, severity, _ in found)
+
+
+def test_a_memory_of_which_no_latency_was_measured_has_no_finding() -> None:
+    points = memory([3e-9, 4e-9, 5e-9]).points.assign(latency_origin="computed: N / X")
+    assert list(check_memory(Sweep(points, load_type=DELAY))) == []
