@@ -20,23 +20,20 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
-from calibrate.inference.weights import DIGITS, Weights, normal_nodes, rows_kept
+from calibrate.inference.weights import DIGITS, ROWS, Weights, normal_nodes, rows_kept
 
 NODES = (1, 256, 512)
 """Number of nodes of a set, of no free parameter, of one and of more."""
 
-WIDER = 2.0
-"""The width of a refined set over that of the weight."""
-
-ROUNDS = 5
-"""The most sets for one size of the misfit."""
-
 POWERS, LEAST_LOG_POWER = 1024, -20.0
 """Number of powers of a likelihood, at even steps of their logarithm, from the least one to 1."""
 
-ENOUGH, LEAST_ENOUGH = 40.0, 0.1
-"""The least effective number of nodes. For one size it may be smaller, in proportion to the size's part of the whole
-weight, but not below this share."""
+LEAST_ENOUGH = 0.1
+"""For one size the effective number of nodes may be smaller, in proportion to the size's part of the whole weight, but
+not below this share."""
+
+WHOLE = 10.0
+"""From this effective number of nodes on, a refined set covers the weight itself and not that by a power."""
 
 IMPROBABLE = 1e-5
 """Sizes below one that is less probable than a larger one by this factor are not refined."""
@@ -54,6 +51,25 @@ class Stratum:
 
 
 EVERYWHERE = (Stratum(1.0),)
+
+
+@dataclass(frozen=True)
+class Refining:
+    """How the nodes are refined.
+
+    ``wider`` is the width of a set over that of the weight, ``wider_by_power`` where it covers the weight by a power of
+    the likelihood; ``rounds`` is the most sets for one size of the misfit, ``enough`` the least effective number of
+    nodes, and ``rows`` the most rows of the table.
+    """
+
+    wider: float = 2.0
+    wider_by_power: float = 2.0
+    rounds: int = 5
+    enough: float = 40.0
+    rows: int = ROWS
+
+
+REFINING = Refining()
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,7 @@ def table_by_likelihood(
     log_likelihood: Callable[[Array], Array],
     misfit: MisfitPrior,
     count: int,
+    how: Refining = REFINING,
 ) -> Weights:
     """The table of weights of a model whose misfit is not additive, by the likelihood itself.
 
@@ -110,8 +127,8 @@ def table_by_likelihood(
     found: list[_Nodes] = []
     for stratum in strata:
         free = [i for i, p in enumerate(parameters) if p.name not in stratum.fixed]
-        found += _stratum(parameters, stratum, free, [min(count, most) for most in NODES], weighted)
-    return _table(found, sizes, None, np.zeros_like(sizes))
+        found += _stratum(parameters, stratum, free, [min(count, most) for most in NODES], weighted, how)
+    return _table(found, sizes, None, np.zeros_like(sizes), how.rows)
 
 
 class _Nodes(NamedTuple):
@@ -128,6 +145,7 @@ def _stratum(
     free: Sequence[int],
     counts: Sequence[int],
     likelihood: Callable[[Array], tuple[Array, Array]],
+    how: Refining = REFINING,
 ) -> list[_Nodes]:
     """The nodes of one stratum, set by set, weighted by the prior."""
     fixed = np.array([[stratum.fixed.get(p.name, 1.0)] for p in parameters])
@@ -143,11 +161,11 @@ def _stratum(
         return found.weighted(stratum.share)
     share, worth = found.shares()
     for size in range(len(share)):
-        for _ in range(ROUNDS):
-            if worth[size] >= ENOUGH * max(LEAST_ENOUGH, share[size]):
+        for _ in range(how.rounds):
+            if worth[size] >= how.enough * max(LEAST_ENOUGH, share[size]):
                 break
             log_like = np.concatenate([some.log_like[size] for some in found.nodes])
-            found.add(_refined(found.z, found.weight, log_like, worth[size]))
+            found.add(_refined(found.z, found.weight, log_like, worth[size], how))
             share, worth = found.shares()
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
@@ -234,31 +252,32 @@ def _log_densities(sets: Sequence[_Set], z: Array) -> Array:
     return np.asarray(heights - 0.5 * np.square(apart, out=apart).sum(axis=1))
 
 
-def _refined(z: Array, prior: Array, log_like: Array, worth: float) -> _Set:
+def _refined(z: Array, prior: Array, log_like: Array, worth: float, how: Refining = REFINING) -> _Set:
     """A set around the weight of nodes z (f, n), or around that by a power of the likelihood with enough nodes.
 
     ``prior`` (n,) are the weights without the likelihood, ``worth`` the effective number of nodes with it.
     """
-    weight = _by_power(prior, log_like - log_like.max(), worth, len(z))
+    weight = _by_power(prior, log_like - log_like.max(), worth, len(z), how.enough)
     middle = z @ weight
     apart = z - middle[:, None]
     covariance = (weight * apart) @ apart.T + NARROWEST**2 * np.eye(len(z))
-    return _Set(middle, np.asarray(WIDER * np.linalg.cholesky(covariance)))
+    wider = how.wider if worth >= WHOLE else how.wider_by_power
+    return _Set(middle, np.asarray(wider * np.linalg.cholesky(covariance)))
 
 
-def _by_power(prior: Array, log_like: Array, worth: float, dimensions: int) -> Array:
+def _by_power(prior: Array, log_like: Array, worth: float, dimensions: int, enough: float = REFINING.enough) -> Array:
     """Weights (n,) that sum to 1, by the greatest power of the likelihood, of ``POWERS``, with enough nodes.
 
     A power narrows the likelihood in each dimension by its root, and so changes the effective number of nodes by as
     much: the first power tried is where that would be enough.
     """
     low, high, found = 0, POWERS, prior
-    above, below = math.log(len(prior) / ENOUGH), math.log(worth / ENOUGH)
+    above, below = math.log(len(prior) / enough), math.log(worth / enough)
     at = POWERS - 2 * below / dimensions * POWERS / LEAST_LOG_POWER
     while high - low > 1:
         at = min(max(round(at), low + 1), high - 1)
         tried = _exp(math.exp(LEAST_LOG_POWER * (1 - at / POWERS)) * log_like) * prior
-        surplus = math.log(tried.sum() ** 2 / (tried @ tried) / ENOUGH)
+        surplus = math.log(tried.sum() ** 2 / (tried @ tried) / enough)
         if surplus < 0:
             high, below = at, surplus
         else:
@@ -336,14 +355,16 @@ class _Evidence:
         return self._log_height - 0.5 * squares, near + centre
 
 
-def _table(nodes: Sequence[_Nodes], sizes: Array, scale: int | None, scale_precision: Array) -> Weights:
-    """A row for each node and size that is kept; its direction is along the column of the ``scale``."""
+def _table(
+    nodes: Sequence[_Nodes], sizes: Array, scale: int | None, scale_precision: Array, most: int = ROWS
+) -> Weights:
+    """A row for each node and size that is kept, at most ``most``; its direction is along the ``scale``'s column."""
     log_weights = np.concatenate([some.log_like.T for some in nodes])
     values = np.concatenate([some.values for some in nodes], axis=1)
     centres = np.concatenate([some.centres for some in nodes], axis=1)
     node, size = np.nonzero(log_weights > log_weights.max() - REACH)
     first = centres[size, node].round(DIGITS) if scale == 0 else values[0, node]
-    rows, weight, evidence = rows_kept(log_weights[node, size], (first, sizes[size]))
+    rows, weight, evidence = rows_kept(log_weights[node, size], (first, sizes[size]), most)
     node, size = node[rows], size[rows]
     kept = values.T[node]
     directions = np.zeros((*kept.shape, 0 if scale is None else 1))

@@ -241,10 +241,10 @@ def reaching_rows(weight: Array, places: Array) -> IntArray:
     return np.minimum(np.searchsorted(np.cumsum(weight), places - TIE), len(weight) - 1)
 
 
-def rows_kept(log_weight: Array, keys: Sequence[Array]) -> tuple[IntArray, Array, float]:
+def rows_kept(log_weight: Array, keys: Sequence[Array], most: int = ROWS) -> tuple[IntArray, Array, float]:
     """Which rows of a table are kept, their weights, and the logarithm of the evidence of all rows.
 
-    ``log_weight`` (n,) is known up to a constant. Negligible rows are dropped; where more than ``ROWS`` are left, they
+    ``log_weight`` (n,) is known up to a constant. Negligible rows are dropped; where more than ``most`` are left, they
     are thinned, in the order of ``keys`` (the last one first).
     """
     weight = np.exp((log_weight - log_weight.max()).round(LOG_DIGITS))
@@ -255,7 +255,7 @@ def rows_kept(log_weight: Array, keys: Sequence[Array]) -> tuple[IntArray, Array
     counts, alike = weight >= least, np.flatnonzero(weight == least)
     counts[alike[: dropped - np.count_nonzero(weight < least)]] = False
     rows = np.flatnonzero(counts)
-    share = thinned(weight[rows], [key[rows] for key in keys])
+    share = thinned(weight[rows], [key[rows] for key in keys], most)
     rows, share = rows[share > 0], share[share > 0]
     return rows, share / share.sum(), evidence
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrate.inference.nodes import Stratum, table_by_likelihood
+from calibrate.inference.nodes import Refining, Stratum, table_by_likelihood
 from calibrate.inference.parameters import Array, MisfitProcess, Parameter
-from calibrate.inference.weights import Weights
+from calibrate.inference.weights import SPREAD, Weights
 from calibrate.models.closed import SHARP, OnsetPNorm
 from calibrate.models.curves import TOLERANCE, KneePoint
 from calibrate.points import Points
@@ -39,8 +39,11 @@ HEADROOM, HEADROOM_LOG_SD = 0.2, 2.0
 BY_CHANCE = 0.9
 """Users may complete more than the device's peak by chance; an arrival rate above it would not be served."""
 
-COUNT = 128
+COUNT = 192
 """Nodes of a set: each costs a chain at every point."""
+
+FEWER = Refining(wider=1.5, wider_by_power=1.0, rounds=3, enough=30.0, rows=SPREAD)
+"""Sets are narrower than for other models, and so fewer: the weight by a power is wide itself. Rows cost chains."""
 
 DEEPER, LEAST_TOP = 4.0, 64.0
 """The chain reaches to this many times the number present, and to this number at least."""
@@ -103,10 +106,9 @@ class AnyLoad(OnsetPNorm):
 
         def log_likelihood(values: Array) -> Array:
             curves = self.curves(as_peak(values), seen.top)
-            each = [seen.log_likelihood(i, as_sent.present(curves, n, values[:, SCV])) for i, n in enumerate(sent)]
-            return np.asarray(np.sum(each, axis=0))
+            return seen.log_likelihood(*_seen_by(as_sent, sent, curves, values[:, SCV]))
 
-        table = table_by_likelihood((first, headroom, *others), strata, log_likelihood, self.misfit, COUNT)
+        table = table_by_likelihood((first, headroom, *others), strata, log_likelihood, self.misfit, COUNT, FEWER)
         return replace(table, values=as_peak(table.values))
 
     def curves(self, values: Array, top: float) -> Curves:
@@ -147,7 +149,7 @@ class AnyLoad(OnsetPNorm):
         peak = self.peak(values)
         curves = self.curves(values, self._top(values))
         by_peak = replace(curves, log_rate=curves.log_rate - np.log(peak)[:, None])
-        found = np.array([self._present(by_peak, share, values).response for share in SHARES]).T
+        found = self.load.present(by_peak, SHARES[:, None], values[:, SCV]).response.T
         power = np.log(SHARES) - np.log(np.minimum(found, NOT_SERVED))
         best = np.clip(power.argmax(axis=1), 1, len(SHARES) - 2)
         left, middle, right = (np.take_along_axis(power, best[:, None] + k, 1)[:, 0] for k in (-1, 0, 1))
@@ -179,10 +181,21 @@ class _Seen:
         top = max(DEEPER * present, LEAST_TOP)
         return cls(np.log(points.response_time_s), spread, 4 / np.maximum(requests, 1.0), sizes, top)
 
-    def log_likelihood(self, point: int, at: Present) -> Array:
-        """(k, n) of ``point`` for n devices, of which it finds ``at``."""
-        served = np.isfinite(at.response)
-        missed = self.log_response[point] - np.log(np.where(served, at.response, 1.0))
-        moved = np.where(served, at.sensitivity, 1.0) ** 2
-        variance = self.noise[point] + moved * (self.sizes[:, None] ** 2 + self.sampling[point])
-        return np.where(served, -0.5 * missed**2 / variance - 0.5 * np.log(variance), IMPOSSIBLE)
+    def log_likelihood(self, response: Array, sensitivity: Array) -> Array:
+        """(k, n) for n devices that answer the points in ``response`` (m, n) with this ``sensitivity`` (m, n)."""
+        served = np.isfinite(response)
+        missed = self.log_response[:, None] - np.log(np.where(served, response, 1.0))
+        moved = np.where(served, sensitivity, 1.0) ** 2
+        error = self.sizes[:, None] ** 2 + self.sampling[:, None, None]
+        variance = self.noise[:, None, None] + moved[:, None] * error
+        found = 0.5 * missed[:, None] ** 2 / variance + 0.5 * np.log(variance)
+        return np.asarray(-np.where(served[:, None], found, -IMPOSSIBLE).sum(axis=0))
+
+
+def _seen_by(load: ArrivalRate | ClosedLoad, sent: Sequence[float], curves: Curves, scv: Array) -> tuple[Array, Array]:
+    """Response times and sensitivities (m, n) of the n devices under the values ``sent`` (m,) of a load."""
+    if isinstance(load, ArrivalRate):  # all rates in one chain
+        at = load.present(curves, np.array(sent)[:, None], scv)
+        return at.response, at.sensitivity
+    each = [load.present(curves, n, scv) for n in sent]
+    return np.array([one.response for one in each]), np.array([one.sensitivity for one in each])

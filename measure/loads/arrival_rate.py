@@ -56,8 +56,11 @@ class ArrivalRate(ThroughputLoad):
         """The squared coefficient of variation of the gaps between arrivals."""
         return 0.0 if self.gaps == "paced" else 1.0
 
-    def present(self, curves: Curves, load: float, scv: FloatArray | float) -> Present:
-        """What is present at stations of these ``curves`` under the rate ``load``; ``scv`` (w,): of service times."""
+    def present(self, curves: Curves, load: FloatArray | float, scv: FloatArray | float) -> Present:
+        """What is present at stations of these ``curves`` under the rate ``load``; ``scv`` (w,): of service times.
+
+        Several rates (k, 1) give arrays (k, w).
+        """
         return curves.under_arrivals(load, 0.5 * (self.gap_scv + scv))
 
     def text(self, value: float, digits: int = 3) -> str:

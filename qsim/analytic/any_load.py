@@ -40,6 +40,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qsim._types import FloatArray
 from qsim.analytic.open.birth_death import weights
@@ -62,8 +63,6 @@ BISECTIONS = 20
 """Steps to the rate under which a mean number is present."""
 
 LEAST = 1e-300
-MOST_STEP = 600.0
-"""Steps of a logarithm beyond this are zero or infinity to a float."""
 
 _LOG_GAMMA = np.frompyfunc(math.lgamma, 1, 1)
 
@@ -125,33 +124,31 @@ class Curves:
 
         ``variability`` is V, one or (w,), of services alone: (1 + cs²) / 2. The law of the thinking does not matter.
         """
-        at = _from_both_ends(population, self.spacing)
-        rate = self.log_rates_at(at)
-        free = np.array(math.lgamma(population + 1) - _LOG_GAMMA(population - at + 1), dtype=float)
-        steps = np.diff(free, prepend=0.0) - np.diff(at, prepend=0.0) * math.log(think_time) - _sums(at, rate)
-        chain = _Chain(at, *_stretched(at, steps, self._full, variability, np.zeros(len(rate))))
-        mean, variance = chain.moments()
-        thinking = np.maximum(population - mean, LEAST)
-        sensitivity, response = variance / mean * population / thinking, think_time * mean / thinking
+        grid = _from_both_ends(population, self.spacing)
+        steps = _thinking_steps(population, think_time, self.spacing) - grid.sums(self.log_rates_at(grid.n))
+        chain = _stretched(grid, steps, self._full, variability, np.zeros(len(steps)))
+        less, variance = chain.moments(population)
+        thinking = np.maximum(-less, LEAST)
+        mean, response = population - thinking, think_time * (population - thinking) / thinking
+        sensitivity = variance / mean * population / thinking
         return Present(mean, variance, thinking / think_time, response, sensitivity, chain.beyond(self.known))
 
     def under_arrivals(
         self, rate: FloatArray | float, variability: FloatArray | float = 1.0, *, limited: bool = False
     ) -> Present:
-        """Customers who arrive at ``rate``, one or (w,), whatever is present.
+        """Customers who arrive at ``rate``, one, (w,) or several (k, 1), whatever is present.
 
         ``variability`` is V, one or (w,): (1 + cs²) / 2 for Poisson arrivals, cs² / 2 for evenly spaced ones. Where it
         is ``limited``, no more than at the last node are ever present: the time before a queue grows past them.
+        Several rates give arrays (k, w).
         """
         last = np.exp(self.log_rate[:, -1])
-        rate = np.broadcast_to(np.asarray(rate, dtype=float), last.shape)
-        log_rate = np.log(np.maximum(rate, LEAST))
-        steps = np.diff(self.n, prepend=0.0) * log_rate[:, None] - self._work
-        served = np.full(len(last), True) if limited else rate < last
+        rate = np.asarray(np.asarray(rate, dtype=float) + 0 * last)
+        steps = self._grid.width * np.log(np.maximum(rate, LEAST))[..., None] - self._work
+        served = rate < np.inf if limited else rate < last
         ratio = np.where(served & (not limited), rate / last, 0.0)
-        chain = _Chain(self.n, *_stretched(self.n, steps, self._full, variability, ratio))
-        mean, variance = chain.moments()
-        mean, variance = (np.where(served, value, np.inf) for value in (mean, variance))
+        chain = _stretched(self._grid, steps, self._full, variability, ratio)
+        mean, variance = (np.where(served, value, np.inf) for value in chain.moments())
         sensitivity = np.where(served, variance / np.where(served, mean, 1.0), np.inf)
         beyond = np.where(served, chain.beyond(self.known), 1.0)
         return Present(mean, variance, np.minimum(rate, last), mean / np.maximum(rate, LEAST), sensitivity, beyond)
@@ -170,16 +167,19 @@ class Curves:
 
     def log_rates_at(self, at: FloatArray) -> FloatArray:
         """ln X (w, k) at ``at`` (k,), linear in ln n between nodes; beyond the last node the last rate stays."""
-        right = np.clip(np.searchsorted(self.n, at), 1, self.n.size - 1) if self.n.size > 1 else np.zeros(at.size, int)
-        left = np.maximum(right - 1, 0)
-        width = np.log(self.n[right] / self.n[left])
-        part = np.clip(np.log(at / self.n[left]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
-        return np.asarray(self.log_rate[:, left] * (1 - part) + self.log_rate[:, right] * part)
+        left, right, part = _between(self.n.tobytes(), np.asarray(at, dtype=float).tobytes())
+        found, last = self.log_rate.take(left, axis=1), self.log_rate.take(right, axis=1)
+        found += np.multiply(np.subtract(last, found, out=last), part, out=last)
+        return found
+
+    @cached_property
+    def _grid(self) -> _Grid:
+        return _Grid(self.n)
 
     @cached_property
     def _work(self) -> FloatArray:
         """The sums of ln X from node to node (w, m)."""
-        return _sums(self.n, self.log_rate)
+        return self._grid.sums(self.log_rate)
 
     @cached_property
     def _full(self) -> FloatArray:
@@ -187,89 +187,135 @@ class Curves:
         return np.asarray(np.exp(self.log_rate.max(axis=1) - self.log_rate[:, 0]))
 
 
-@dataclass(frozen=True)
-class _Chain:
-    """p(0) and p(n) (w, m + 1) at the nodes ``n`` (m,), up to a factor, geometric with ``ratio`` (w,) beyond them."""
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The nodes ``n`` (m,) of a chain: sums over what is present are trapezoids."""
 
     n: FloatArray
-    p: FloatArray
-    ratio: FloatArray
 
-    def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance (w,) of the number present."""
-        present = np.concatenate(([0.0], self.n))
-        share, r, last = self.p * _widths(self.n), self.ratio, self.n[-1]
-        beyond = self.p[:, -1] * r / (1 - r)
-        whole = share.sum(axis=1) + beyond
-        further, spread = 1 / (1 - r), r / (1 - r) ** 2  # mean and variance of the steps beyond the last node
-        mean = (share @ present + beyond * (last + further)) / whole
-        squares = (present - mean[:, None]) ** 2
-        variance = ((share * squares).sum(axis=1) + beyond * ((last + further - mean) ** 2 + spread)) / whole
-        return mean, np.maximum(variance, 1e-12)
+    @cached_property
+    def width(self) -> FloatArray:
+        """From the node before (m,)."""
+        return np.diff(self.n, prepend=0.0)
 
-    def beyond(self, known: float) -> FloatArray:
-        """The probability (w,) that more than ``known`` are present."""
-        share = self.p * _widths(self.n)
-        tail = self.p[:, -1] * self.ratio / (1 - self.ratio)
-        if known >= self.n[-1]:
-            more = tail * self.ratio ** min(known - self.n[-1], 1e6)
-        else:
-            more = share[:, np.concatenate(([0.0], self.n)) > known].sum(axis=1) + tail
-        return np.asarray(more / (share.sum(axis=1) + tail))
+    @cached_property
+    def present(self) -> FloatArray:
+        """0 and the nodes (m + 1,)."""
+        return np.concatenate(([0.0], self.n))
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """How many numbers present (m + 1,) each of 0 and the nodes stands for."""
+        share = np.ones(self.present.size)
+        share[1:-1] = 0.5 * (self.present[2:] - self.present[:-2])
+        share[-1] = 0.5 * (self.width[-1] + 1)
+        return share
+
+    def sums(self, log_rate: FloatArray) -> FloatArray:
+        """The sum of ln X(k) (w, m) over the k from one node to the next, that one included."""
+        sums = (0.5 * self.width + 0.5) * log_rate
+        sums[:, 1:] += (0.5 * self.width[1:] - 0.5) * log_rate[:, :-1]
+        sums[:, 0] += (0.5 * self.width[0] - 0.5) * log_rate[:, 0]
+        return np.asarray(sums)
 
 
 @lru_cache(maxsize=64)
-def _from_both_ends(population: float, spacing: Spacing) -> FloatArray:
-    """Nodes (k,) to ``population``, also dense where few are elsewhere."""
+def _between(n: bytes, at: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
+    """The nodes ``n`` to the left and the right of each of ``at`` (k,), and which part of the way it is between."""
+    nodes, wanted = np.frombuffer(n), np.frombuffer(at)
+    right = np.clip(np.searchsorted(nodes, wanted), min(1, nodes.size - 1), nodes.size - 1)
+    left = np.maximum(right - 1, 0)
+    width = np.log(nodes[right] / nodes[left])
+    return left, right, np.clip(np.log(wanted / nodes[left]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
+
+
+@lru_cache(maxsize=64)
+def _from_both_ends(population: float, spacing: Spacing) -> _Grid:
+    """Nodes to ``population``, as dense where few are elsewhere as where few are present."""
     forth = nodes(population, spacing)
-    return np.asarray(np.unique(np.concatenate([forth, population - forth[forth < population]])))
+    forth = forth[forth <= 0.5 * population + 1]
+    return _Grid(np.unique(np.concatenate([forth, population - forth[forth < population], [population]])))
 
 
-def _sums(n: FloatArray, log_rate: FloatArray) -> FloatArray:
-    """The sum of ln X(k) (w, m) over the k from one node to the next, that one included."""
-    before = np.concatenate([log_rate[:, :1], log_rate[:, :-1]], axis=1)
-    return np.asarray(0.5 * np.diff(n, prepend=0.0) * (before + log_rate) + 0.5 * (log_rate - before))
+@lru_cache(maxsize=64)
+def _thinking_steps(population: float, think_time: float, spacing: Spacing) -> FloatArray:
+    """The steps (k,) of ln p from node to node by those who think alone: of ln of N! / (N-n)! Z^-n."""
+    at = _from_both_ends(population, spacing).n
+    free = np.array(math.lgamma(population + 1) - _LOG_GAMMA(population - at + 1), dtype=float)
+    return np.asarray(np.diff(free - at * math.log(think_time), prepend=0.0))
 
 
-def _widths(n: FloatArray) -> FloatArray:
-    """How many numbers present (m + 1,) each of 0 and the nodes stands for, by the trapezoidal rule."""
-    present = np.concatenate(([0.0], n))
-    width = np.ones(present.size)
-    width[1:-1] = 0.5 * (present[2:] - present[:-2])
-    width[-1] = 0.5 * (present[-1] - present[-2] + 1)
-    return width
+@dataclass(frozen=True)
+class _Chain:
+    """The weights ``share`` (..., m + 1) of the ``grid``, up to a factor, and ``more`` (...) beyond it.
+
+    The latter is geometric with ``ratio`` (...).
+    """
+
+    grid: _Grid
+    share: FloatArray
+    more: FloatArray
+    ratio: FloatArray
+
+    def moments(self, about: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Mean, less ``about``, and variance (...) of the number present."""
+        apart = self.grid.present - about
+        whole = self.share.sum(axis=-1) + self.more
+        further = apart[-1] + 1 / (1 - self.ratio)  # mean and variance of the geometric part
+        spread = self.ratio / (1 - self.ratio) ** 2
+        mean = (self.share @ apart + self.more * further) / whole
+        squares = (self.share @ apart**2 + self.more * (further**2 + spread)) / whole
+        return mean, np.maximum(squares - mean**2, 1e-12)
+
+    def beyond(self, known: float) -> FloatArray:
+        """The probability (...) that more than ``known`` are present."""
+        if math.isinf(known):
+            return 0 * self.more
+        if known >= self.grid.n[-1]:
+            more = self.more * self.ratio ** min(known - self.grid.n[-1], 1e6)
+        else:
+            more = self.share[..., self.grid.present > known].sum(axis=-1) + self.more
+        return np.asarray(more / (self.share.sum(axis=-1) + self.more))
+
+    def odds_of_waiting(self, busy: FloatArray, idle: FloatArray) -> FloatArray:
+        """How many times as probable it is (...) that all servers are ``busy`` than that they are not."""
+        waits = np.einsum("...m,...m->...", self.share, busy) + self.more
+        return np.asarray(waits / np.maximum(np.einsum("...m,...m->...", self.share, idle), LEAST))
+
+
+def _chain(grid: _Grid, steps: FloatArray, ratio: FloatArray) -> _Chain:
+    """The chain of logarithmic ``steps`` (..., m) and of a ``ratio`` (...) beyond the last node."""
+    p = weights(steps)
+    more = p[..., -1] * ratio / (1 - ratio)
+    return _Chain(grid, np.multiply(p, grid.share, out=p), more, ratio)
 
 
 def _stretched(
-    n: FloatArray, steps: FloatArray, full: FloatArray, variability: FloatArray | float, ratio: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """p (w, m + 1) from its logarithmic ``steps`` (w, m), and its ratio beyond the last node, with waiting stretched.
+    grid: _Grid, steps: FloatArray, full: FloatArray, variability: FloatArray | float, ratio: FloatArray
+) -> _Chain:
+    """As ``_chain``, with waiting stretched by ``variability``, one or (w,).
 
-    ``ratio`` (w,) is the one without it, ``full`` (w,) the number present from which an arrival waits. What is not
-    waiting stays in proportion, and so does the chance to wait.
+    ``full`` (w,) is the number present from which an arrival waits. What is not waiting stays in proportion, and so
+    does the chance to wait.
     """
-    p = weights(steps)
-    v = np.broadcast_to(np.asarray(variability, dtype=float), full.shape)
+    chain, v = _chain(grid, steps, ratio), np.asarray(variability, dtype=float) + 0 * full
     if (v == 1).all():
-        return p, ratio
-    width = np.diff(n, prepend=0.0)
-    waits = np.clip((n - full[:, None]) / width, 0.0, 1.0)
-    each = steps / width
-    stretched = np.sign(each) * np.log1p(np.expm1(np.minimum(np.abs(each), MOST_STEP)) / v[:, None])
-    made, longer = weights(((1 - waits) * each + waits * stretched) * width), _longer(ratio, v)
-    busy = np.clip(np.concatenate(([0.0], n)) - full[:, None] + 1, 0.0, 1.0)
-    before, now = (_odds_of_waiting(n, *chain, busy) for chain in ((p, ratio), (made, longer)))
-    factor = before / np.maximum(now, LEAST)
-    return made * (1 - busy + busy * factor[:, None]), longer
+        return chain
+    above = grid.present - full[:, None]
+    longer = np.abs(steps / grid.width)
+    np.exp(np.negative(longer, out=longer), out=longer)  # how much less probable one more is, or one fewer
+    longer *= 1 - 1 / v[:, None]
+    longer += 1 / v[:, None]
+    np.log(longer, out=longer)
+    longer *= np.minimum(np.maximum(above[:, 1:], 0.0), grid.width)
+    made = _chain(grid, np.add(steps, np.copysign(1.0, steps) * longer, out=longer), _longer(ratio, v))
+    busy = np.minimum(np.maximum(above + 1, 0.0), 1.0)
+    idle = 1 - busy
+    factor = chain.odds_of_waiting(busy, idle) / np.maximum(made.odds_of_waiting(busy, idle), LEAST)
+    busy = idle + busy * factor[..., None]
+    return replace(made, share=np.multiply(made.share, busy, out=busy), more=made.more * factor)
 
 
 def _longer(ratio: FloatArray, v: FloatArray) -> FloatArray:
     """The ratio of a geometric queue that is ``v`` times as long."""
     return np.asarray(v * ratio / np.maximum(1 - ratio + v * ratio, LEAST))
-
-
-def _odds_of_waiting(n: FloatArray, p: FloatArray, ratio: FloatArray, busy: FloatArray) -> FloatArray:
-    """How many times as probable it is (w,) that all servers are busy than that they are not."""
-    share = p * _widths(n)
-    waits = (share * busy).sum(axis=1) + p[:, -1] * ratio / (1 - ratio)
-    return np.asarray(waits / np.maximum((share * (1 - busy)).sum(axis=1), LEAST))

@@ -54,8 +54,10 @@ def require_few_states(model: Described, states: int) -> None:
 
 def weights(log_ratios: FloatArray) -> FloatArray:
     """p(0), p(1), ... up to a common factor, the largest of them 1, from log(p(n + 1)/p(n)); a chain in each row."""
-    logs = np.concatenate((np.zeros((*log_ratios.shape[:-1], 1)), np.cumsum(log_ratios, axis=-1)), axis=-1)
-    return np.asarray(np.exp(logs - logs.max(axis=-1, keepdims=True)))
+    logs = np.zeros((*log_ratios.shape[:-1], log_ratios.shape[-1] + 1))
+    np.cumsum(log_ratios, axis=-1, out=logs[..., 1:])
+    logs -= logs.max(axis=-1, keepdims=True)
+    return np.asarray(np.exp(logs, out=logs))
 
 
 @dataclass(frozen=True)
