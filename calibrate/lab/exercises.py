@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrate.lab.run.duel import Guess
+from calibrate.lab.run.duel import Guess, real
 from measure.machine.files import write_durably, write_new
 from measure.spreadsheet import plain_cells
 from qsim import MD1, MG1, MM1, Gamma, MMcN, solve
@@ -86,19 +86,22 @@ def ask(name: str, question: str) -> str:
     return _asked(question).text.format(**numbers(name, question))
 
 
-def check(name: str, question: str, answer: float | None) -> str:
-    """A word of praise; AssertionError with a hint where the answer is missing, or off by more than the tolerance."""
-    asked = _asked(question)
-    if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+def check(name: str, question: str, answer: object) -> str:
+    """A word of praise; AssertionError with a hint where the answer is missing, or off by more than the tolerance.
+
+    ``answer`` is any real number, also one of numpy's, or its text.
+    """
+    asked, number = _asked(question), real(answer)
+    if math.isnan(number):
         raise AssertionError(f"{question}: give a number. {asked.hint}")
     right = asked.answer(**numbers(name, question))
-    if abs(answer - right) > asked.tolerance * abs(right):
-        direction = "high" if answer > right else "low"
-        raise AssertionError(f"{question}: {answer:g} is too {direction}. {asked.hint}")
+    if abs(number - right) > asked.tolerance * abs(right):
+        direction = "high" if number > right else "low"
+        raise AssertionError(f"{question}: {number:g} is too {direction}. {asked.hint}")
     return f"{question}: right"
 
 
-def seal_guess(name: str, guess: float, path: Path | str) -> str:
+def seal_guess(name: str, guess: object, path: Path | str) -> str:
     """Seal a guess in the file ``path``, before the measurement; its commitment, to be shown to others.
 
     A sealed guess stays: FileExistsError where the file holds another one.
@@ -106,7 +109,7 @@ def seal_guess(name: str, guess: float, path: Path | str) -> str:
     kept = Path(path)
     if kept.exists():
         found = Guess(**json.loads(kept.read_text("utf-8")))
-        if (found.name, found.load) != (" ".join(name.split()), float(guess)):
+        if (found.name, found.load) != (" ".join(name.split()), real(guess)):
             raise FileExistsError(f"{kept} holds a sealed guess, {found.load:g} by {found.name}; it is not changed")
         return found.commitment
     made = Guess.sealed(name, guess)

@@ -12,6 +12,7 @@ import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,21 @@ from qsim.errors import InvalidParameterError
 LOWEST, HIGHEST = 1.0, 1000.0
 LONGEST_NAME = 40
 MODEL_NAME = "qsim"
+
+
+def real(value: Any) -> float:
+    """A finite real number of any kind (numpy's too) or its text as a float; NaN for anything else.
+
+    >>> real(np.int64(96)), real(" 2.5 "), real(True), real("a lot")
+    (96.0, 2.5, nan, nan)
+    """
+    if isinstance(value, bool | np.bool_ | bytes) or np.ndim(value) > 0:
+        return math.nan
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 @dataclass(frozen=True)
@@ -50,9 +66,10 @@ class Guess:
             raise InvalidParameterError("name", "is too long", f"use at most {LONGEST_NAME} letters")
         if who.casefold() == MODEL_NAME:
             raise InvalidParameterError("name", f"{MODEL_NAME} is the model's", "take another name")
-        if isinstance(load, bool) or not isinstance(load, int | float) or not LOWEST <= load <= HIGHEST:
+        number = real(load)
+        if not LOWEST <= number <= HIGHEST:
             raise InvalidParameterError("guess", "is out of range", f"give a number from {LOWEST:g} to {HIGHEST:g}")
-        return cls(who, float(load), secrets.token_bytes(32).hex())
+        return cls(who, number, secrets.token_bytes(32).hex())
 
     @property
     def commitment(self) -> str:

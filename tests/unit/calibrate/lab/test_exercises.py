@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -33,7 +37,25 @@ def test_the_numbers_belong_to_the_name_whatever_its_letters(question, name):
     assert numbers(name, question) == numbers(f"  {name.upper()} ", question)
 
 
-@pytest.mark.parametrize("answer", [None, "7", True, float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.array, Fraction, Decimal, str, "  {!r} ".format])
+def test_an_answer_is_any_real_number(kind):
+    right = QUESTIONS["5b"].answer(**numbers("Ada", "5b"))
+    assert check("Ada", "5b", kind(right)) == "5b: right"
+
+
+def test_a_whole_number_of_numpy_is_graded_and_sealed(tmp_path):
+    right = round(QUESTIONS["2a"].answer(**numbers("Ada", "2a")))
+    for kind in (np.int64, np.int32, np.uint8 if right < 256 else np.uint16, str):
+        assert check("Ada", "2a", kind(right)) == "2a: right"
+        with pytest.raises(AssertionError, match="2a: 1 is too low"):
+            check("Ada", "2a", kind(1))
+    assert seal_guess("Ada", np.int64(7), tmp_path / "guess.json") == seal_guess("Ada", "7", tmp_path / "guess.json")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, "many", "7 ms", "", True, np.True_, float("nan"), float("inf"), "nan", 1j, np.array([7.0]), b"7", 10**400],
+)
 def test_what_is_no_number_is_not_graded(answer):
     with pytest.raises(AssertionError, match="give a number"):
         check("Ada", "1a", answer)

@@ -126,7 +126,7 @@ def test_a_name_that_cannot_be_shown_is_refused(name):
         Guess.sealed(name, 3)
 
 
-@pytest.mark.parametrize("load", [0, 0.99, 1000.1, 1e9, -1, None, "7", float("nan"), float("inf"), True])
+@pytest.mark.parametrize("load", [0, 0.99, 1000.1, 1e9, -1, None, "seven", float("nan"), float("inf"), True])
 def test_a_guess_out_of_range_is_refused(load):
     with pytest.raises(ValueError, match="1 to 1000"):
         Guess.sealed("Bob", load)
