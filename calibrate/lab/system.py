@@ -16,6 +16,7 @@ from calibrate.lab.widgets import (
     Theme,
     animate,
     choice,
+    follow_sliders,
     graph,
     line,
     moving,
@@ -39,12 +40,13 @@ DRAWS, PLACES = 60, 24
 SEED = 1
 BEFORE, JUMPS = 10, 400
 """Moves of each user before the moving run begins, and the moves that it shows."""
+MOST_USERS, MOST_SERVERS, MOST_READS = 5000, 1000, 10_000
 NUMBERS: Mapping[str, SliderNumber] = {
-    "users": SliderNumber("users", 1, 1000, 1, 300),
+    "users": SliderNumber("users", 1, 1000, 1, 300, MOST_USERS),
     "think": SliderNumber("think time, s", 0.01, 5.0, 0.01, 0.1),
     "cpu": SliderNumber("CPU time of a transaction, ms", 0.05, 20.0, 0.05, 1.0),
-    "cores": SliderNumber("processors", 1, 64, 1, 4),
-    "reads": SliderNumber("reads of a transaction", 1, 200, 1, 20),
+    "cores": SliderNumber("processors", 1, 64, 1, 4, MOST_SERVERS),
+    "reads": SliderNumber("reads of a transaction", 1, 200, 1, 20, MOST_READS),
 }
 QUANTITIES = ("throughput", "response")
 WHERE_FROM = "Bands come from the measured drive: devices that its points allow. The rest is taken as set."
@@ -84,6 +86,7 @@ def register(app: Dash, folder: LabFolder) -> None:
         Input("theme", "data"),
         *(Input(f"system-{name}", "value") for name in NUMBERS),
     )(lambda *values: update(folder, *values))
+    follow_sliders(app, (f"system-{name}" for name in NUMBERS))
     animate(app, "system", "watch_system")
 
 

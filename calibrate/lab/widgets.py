@@ -119,30 +119,53 @@ _EMPTY: Any = {
 }
 KEPT: Any = {"persistence": True, "persistence_type": "session"}
 """Properties that keep a control's value when the page is reloaded, while the browser is open."""
+TYPING_S = 0.5
+"""A number counts when typing has paused for so long, or at once with Enter."""
 SHOWN_AFTER_MS = 600
 """What takes longer has a bar."""
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
 
 
+SMALLEST, LARGEST = 1e-12, 1e12
+"""What may be typed where a number is not whole."""
+
+
 @dataclass(frozen=True)
 class SliderNumber:
-    """A number to set: its words and its range."""
+    """A number to set: its words, the range of its slider, and the largest that may be typed; a step of 1 is whole."""
 
     label: str
     low: float
     high: float
     step: float
     start: float
+    most: float = LARGEST
+
+    @property
+    def least(self) -> float:
+        """The smallest number that may be typed."""
+        return self.low if self.step == 1 or self.low == 0 else SMALLEST
 
     def checked(self, value: object) -> float:
-        """``value`` as a number in the range. ValueError naming the parameter."""
+        """``value`` as a number that may be typed. ValueError naming the parameter."""
+        limits = f"from {plain(self.least)} to {plain(self.most)}"
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ValueError(f"{self.label}: give a number from {self.low:g} to {self.high:g}")
-        if not self.low <= value <= self.high:
-            raise ValueError(f"{self.label} is {value:g}; it must be from {self.low:g} to {self.high:g}")
+            raise ValueError(f"{self.label}: give a number {limits}")
+        if not self.least <= value <= self.most:
+            raise ValueError(f"{self.label} is {value:g}; it must be {limits}")
         if self.step == 1 and value != int(value):
-            raise ValueError(f"{self.label} is {value:g}; it must be a whole number")
+            raise ValueError(f"{self.label} is {plain(value)}; it must be a whole number")
         return float(value)
+
+
+def plain(value: float) -> str:
+    """A number as one types it, all its digits included.
+
+    >>> plain(0.05), plain(16.0), plain(0.1234567891), plain(1e9)
+    ('0.05', '16', '0.1234567891', '1e+09')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def graph(identity: str, what: str, *, tall: bool = False) -> Component:
@@ -195,11 +218,13 @@ def choice(identity: str, label: str, options: Any = (), value: Any = None, **mo
     return [html.Label(label, htmlFor=identity), dcc.Dropdown(id=identity, options=shown, value=value, **settings)]
 
 
-def moving(part: str, title: str, what: str, again: str = "") -> Component:
-    """A canvas that a script of the page animates, with its buttons; screen readers say ``what`` moves."""
-    buttons = [html.Button("Pause", id=f"{part}-play", n_clicks=0, className="small")]
-    if again:
-        buttons.append(html.Button(again, id=f"{part}-again", n_clicks=0, className="small"))
+def moving(part: str, title: str, what: str, more: Mapping[str, str] | None = None) -> Component:
+    """A canvas that a script of the page animates, with its buttons; screen readers say ``what`` moves.
+
+    ``more`` are further buttons, their words by name.
+    """
+    named = {"play": "Pause", **(more or {})}
+    buttons = [html.Button(text, id=f"{part}-{name}", n_clicks=0, className="small") for name, text in named.items()]
     return html.Div(
         [
             html.Div([html.H3(title), *buttons], className="heading"),
@@ -224,29 +249,45 @@ def animate(app: Dash, part: str, function: str) -> None:
 
 
 def slider(identity: str, number: SliderNumber, value: float | None = None) -> Component:
-    """A slider and a box for the number, under one label.
+    """A box for the number, which is what counts, and a slider that moves it, under one label.
 
-    Without ``value`` it keeps what was set while the browser is open.
+    A number out of the slider's range widens the slider. Without ``value`` what was set is kept while the browser is
+    open. The ``-range`` is the slider's [lowest, highest, step]. Its callback is that of :func:`follow_sliders`.
     """
-    row = html.Div(
-        [
-            html.Label(number.label, htmlFor=identity),
-            dcc.Slider(
-                id=identity,
-                min=number.low,
-                max=number.high,
-                step=number.step,
-                value=number.start if value is None else value,
-                marks=None,
-                updatemode="drag",
-                **(KEPT if value is None else {}),
-            ),
-        ],
-        id=f"{identity}-row",
-        className="control",
-        role="group",
+    start, ends = number.start if value is None else value, [number.low, number.high, number.step]
+    box = dcc.Input(
+        id=identity, type="number", value=start, step="any", debounce=TYPING_S, autoComplete="off", className="typed"
     )
+    moved = dcc.Slider(
+        id=f"{identity}-slider",
+        min=number.low,
+        max=number.high,
+        step=number.step,
+        value=start,
+        marks=None,
+        updatemode="drag",
+        allow_direct_input=False,
+    )
+    stores = [dcc.Store(id=f"{identity}-range", data=ends), dcc.Store(id=f"{identity}-kept", data=value is None)]
+    head = html.Div([html.Label(number.label, htmlFor=identity), box], className="heading")
+    row = html.Div([head, moved, *stores], id=f"{identity}-row", className="control", role="group")
     return labelled(row, number.label)
+
+
+def follow_sliders(app: Dash, identities: Iterable[str]) -> None:
+    """Keep each box and its slider at one number, in the browser."""
+    for identity in identities:
+        in_browser(
+            app,
+            "follow",
+            Output(identity, "value"),
+            *(Output(f"{identity}-slider", name) for name in ("value", "min", "max", "step")),
+            Input(identity, "value"),
+            Input(f"{identity}-slider", "value"),
+            Input(f"{identity}-range", "data"),
+            State(f"{identity}-kept", "data"),
+            State(identity, "id"),
+        )
 
 
 def labelled(component: Component, label: str) -> Component:

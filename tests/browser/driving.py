@@ -227,11 +227,11 @@ class Page:
 
     def slider(self, identity: str) -> WebElement:
         """The handle of a slider."""
-        return self.browser.find_element(By.CSS_SELECTOR, f"#{identity} [role=slider]")
+        return self.browser.find_element(By.CSS_SELECTOR, f"#{identity}-slider [role=slider]")
 
     def type_number(self, identity: str, text: str) -> None:
         """Type into the number box of a slider."""
-        box = self.browser.find_element(By.CSS_SELECTOR, f"#{identity} input")
+        box = self.browser.find_element(By.CSS_SELECTOR, f"input#{identity}")
         box.send_keys(Keys.CONTROL, "a")
         box.send_keys(text, Keys.ENTER)
 

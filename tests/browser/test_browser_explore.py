@@ -36,6 +36,51 @@ def test_a_slider_is_moved_by_the_keyboard_and_a_number_is_typed(served, open_pa
     page.wait_text("explore-problem", "grows for ever")
 
 
+BOX = "document.getElementById('explore-arrival_rate').value"
+
+
+def test_what_is_typed_is_shown_computed_drawn_and_linked(served, open_page):
+    page = open_page(served, "explore")
+    page.wait_text("explore-formulas", "1.633")
+    page.type_number("explore-arrival_rate", "0.777")
+    page.wait_text("explore-formulas", "0.777 · 1")
+    until(lambda: operating_point(page, "W") == pytest.approx(1 / (1 - 0.777)), "the typed point")
+    assert page.value(BOX) == "0.777"
+    assert page.slider("explore-arrival_rate").get_attribute("aria-valuenow") == "0.777"
+    assert "arrival_rate=0.777&" in page.the("explore-link").get_attribute("href")
+    page.wait_text("explore-times", f"mean {1 / 0.223:.4g}")
+    page.go("explore")
+    page.wait_text("explore-formulas", "0.777 · 1")
+    assert page.value(BOX) == "0.777"
+
+
+def test_a_value_out_of_the_range_widens_the_slider(served, open_page):
+    page = open_page(served, "explore?model=mm1&arrival_rate=16&service_time=0.05")
+    page.wait_text("explore-formulas", "16 · 0.05")
+    assert operating_point(page, "Lq") == pytest.approx(3.2)
+    assert page.value(BOX) == "16"
+    service, rate = page.slider("explore-service_time"), page.slider("explore-arrival_rate")
+    assert float(service.get_attribute("aria-valuemin")) <= 0.05 == float(service.get_attribute("aria-valuenow"))
+    until(lambda: float(rate.get_attribute("aria-valuemax")) == 50, "a range for the servers' speed")
+    page.type_number("explore-arrival_rate", "75")
+    until(lambda: float(rate.get_attribute("aria-valuemax")) == 150, "a wider range")
+    page.wait_text("explore-problem", "grows for ever")
+    rate.send_keys(Keys.HOME)
+    until(lambda: float(page.value(BOX)) == 1, "the slider's lowest value")
+    page.wait_text("explore-formulas", "1 · 0.05")
+
+
+def test_three_loads_and_twenty_runs_are_drawn(served, open_page):
+    page = open_page(served, "explore?model=mmc&arrival_rate=3&servers=4")
+    page.wait_text("explore-compared", "75 % of the peak")
+    page.the("explore-many").click()
+    page.wait_text("explore-rival", "20 runs lie between")
+    drawn = "document.querySelector('#explore-path .js-plotly-plot').data.length"
+    until(lambda: page.value(drawn) == 21, "twenty runs and the theory")
+    page.the("explore-many").click()
+    page.wait_text("explore-rival", "The same arrivals")
+
+
 def test_the_queue_moves_until_it_is_paused(served, open_page):
     page = open_page(served, "explore")
 

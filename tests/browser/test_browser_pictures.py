@@ -97,8 +97,8 @@ SIDEWAYS = (
     ".map((e) => e.outerHTML.slice(0, 90))"
 )
 LAB = {
-    "explore": (6, "#explore-path svg .xtick text"),
-    "explore?model=closed": (6, "#explore-path svg .xtick text"),
+    "explore": (7, "#explore-path svg .xtick text"),
+    "explore?model=closed": (7, "#explore-path svg .xtick text"),
     "run": (2, "#run-latency svg .xtick text"),
     "compare": (2, "#compare-shown svg .xtick text"),
     "system": (2, "#system-response-plot svg .xtick text"),

@@ -28,6 +28,25 @@ window.qsimLab = window.qsimLab || {};
     return [(dark ? "dark" : "light") + (large ? " large" : ""), dark ? "Light" : "Dark", large ? "Smaller" : "Larger"];
   };
 
+  /* A box and its slider show one number: the box's, unless the slider was moved. A number out of the slider's range
+     widens it. What was set stays while the browser is open, unless a link opened the page. */
+  function widened(value, [low, high, step]) {
+    const size = 10 ** Math.floor(Math.log10(Math.abs(value) || 1)), whole = step === 1;
+    if (value > high) { return [low, 2 * value, whole ? step : Math.max(step, size / 100)]; }
+    if (value > 0 && value < low && !whole) { return [size / 10, high, size / 10]; }
+    return [low, high, step];
+  }
+
+  window.dash_clientside.lab.follow = function (typed, moved, range, kept, id) {
+    const same = window.dash_clientside.no_update, changed = window.dash_clientside.callback_context.triggered_id;
+    const stored = kept && changed === undefined && window.sessionStorage.getItem(id);
+    const value = changed === id + "-slider" ? moved : stored ? Number(stored) : typed;
+    if (typeof value !== "number") { return [same, same, same, same, same]; }
+    if (kept) { window.sessionStorage.setItem(id, String(value)); }
+    if (changed === id + "-slider") { return [value, same, same, same, same]; }
+    return [stored ? value : same, value, ...widened(value, range)];
+  };
+
   /* Sliders and number boxes carry the name of their row. */
   function label() {
     for (const row of document.querySelectorAll(".control[aria-label]")) {

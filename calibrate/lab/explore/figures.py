@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from calibrate.lab.explore.curves import QUANTITIES, Curves, Mark
-from calibrate.lab.explore.path import Rival, SampleStretch
+from calibrate.lab.explore.curves import QUANTITIES, Curves, LoadCurve, Mark, thinking_time
+from calibrate.lab.explore.path import ManyRuns, Rival, SampleStretch
 from calibrate.lab.explore.settings import Settings
 from calibrate.lab.widgets import Theme, line, marks, picture
 from qsim import Metrics
@@ -36,7 +37,7 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
         QUANTITIES[quantity],
         yaxis={"range": [0, top], **QUICK},
         xaxis={"range": [0, curves.x[-1] * 1.02], **QUICK},
-        shapes=[] if curves.knee is None else [_upright(curves.knee, theme)],
+        shapes=[] if curves.knee is None else [_upright(curves.knee, theme.orange)],
         annotations=_words(curves, quantity, theme),
         uirevision=quantity,
         showlegend=False,
@@ -61,6 +62,65 @@ def path_figure(path: SampleStretch, mean: float | None, theme: Theme, rival: Ri
     margin = {"l": round(4.2 * theme.font_size)}
     layout = theme.layout("time", "number present N(t)", xaxis=QUICK, yaxis=QUICK, margin=margin)
     return {"data": traces, "layout": layout}
+
+
+def runs_figure(runs: ManyRuns, mean: float | None, theme: Theme) -> dict[str, Any]:
+    """The running averages of N(t) of many runs, with the theory's L (None where there is none)."""
+    thin = {"width": 1.2}
+    traces = [
+        line(runs.times, run, "average of N(t) so far, each run", theme.blue, line=thin, opacity=0.6, showlegend=not i)
+        for i, run in enumerate(runs.averages)
+    ]
+    if mean is not None:
+        ends = [0, float(runs.times[-1])]
+        traces.append(line(ends, [mean, mean], f"mean by theory: L = {mean:.3g}", theme.red, line={"dash": "dash"}))
+    margin = {"l": round(4.2 * theme.font_size)}
+    layout = theme.layout("time", "average number present", xaxis=QUICK, yaxis=QUICK, margin=margin)
+    return {"data": traces, "layout": layout}
+
+
+def loads_figure(settings: Settings, loads: Mapping[str, LoadCurve], now: float | None, theme: Theme) -> dict[str, Any]:
+    """Response time over throughput of one device under three kinds of load."""
+    looks = {"open": (theme.blue, "solid"), "thinking": (theme.purple, "dash"), "closed": (theme.orange, "dot")}
+    traces = [
+        line(load.throughput, load.response, load.name, looks[kind][0], line={"dash": looks[kind][1]})
+        for kind, load in loads.items()
+    ]
+    found = {kind: load.here for kind, load in loads.items() if load.here is not None}
+    for kind, here in found.items():
+        look = {"size": 11, "line": {"width": 2, "color": theme.ground}}
+        traces.append(marks([now or 0.0], [here], f"{kind}: {here:.4g}", looks[kind][0], marker=look, showlegend=False))
+    peak = settings.servers / settings.service_time
+    top = 1.2 * max([8 * settings.service_time, *found.values()])
+    layout = theme.layout(
+        "throughput X",
+        "response time R",
+        yaxis={"range": [0, top], **QUICK},
+        xaxis={"range": [0, 1.08 * peak], **QUICK},
+        shapes=[] if now is None else [_upright(now, theme.line)],
+        margin={"l": round(4.2 * theme.font_size), "t": 12},
+        legend={"orientation": "h", "y": -0.26, "yanchor": "top"},
+    )
+    return {"data": traces, "layout": layout}
+
+
+def loads_compared(settings: Settings, loads: Mapping[str, LoadCurve], now: float | None) -> str:
+    """What each load would see at one throughput."""
+    if now is None:
+        return (
+            "No load is served faster than the servers can: an open queue above it grows, the others just wait longer."
+        )
+    service, think = settings.service_time, thinking_time(settings)
+    parts = []
+    if (strangers := loads["open"].here) is not None:
+        parts.append(f"strangers see R = {strangers:.4g}")
+    if (waited := loads["thinking"].here) is not None:
+        parts.append(f"about {now * (waited + think):.2g} users who think for {think:.3g} see {waited:.4g}")
+    if (closed := loads["closed"].here) is not None:
+        parts.append(f"a closed test sees {closed:.4g}: it sends nothing while it waits, and hides the queue")
+    else:
+        parts.append(f"a closed test cannot be there: a lone request in flight makes X = {1 / service:.3g} already")
+    return f"At X = {now:.4g}, {100 * now * service / settings.servers:.3g} % of the peak, {'; '.join(parts)}."
 
 
 def _simulated(simulated: tuple[Mark, ...], quantity: str, theme: Theme) -> dict[str, Any]:
@@ -107,8 +167,8 @@ def _words(curves: Curves, quantity: str, theme: Theme) -> list[dict[str, Any]]:
     return [{"showarrow": False, "yanchor": "bottom", **each} for each in words]
 
 
-def _upright(x: float, theme: Theme) -> dict[str, Any]:
-    look = {"color": theme.orange, "width": 2, "dash": "dashdot"}
+def _upright(x: float, colour: str) -> dict[str, Any]:
+    look = {"color": colour, "width": 2, "dash": "dashdot"}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": look}
 
 

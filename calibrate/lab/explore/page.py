@@ -5,29 +5,51 @@ from __future__ import annotations
 import re
 import threading
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
 
-from dash import Dash, Input, Output, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from flask import Flask, Response, request
 
-from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, with_simulation
-from calibrate.lab.explore.figures import bars_figure, described, diagram, path_figure, probabilities, quantity_figure
-from calibrate.lab.explore.path import SampleStretch, comparison, path_of, rival_of
-from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, link_to, linked, settings_of
+from calibrate.lab.explore.curves import QUANTITIES, Curves, LoadCurve, curves_of, under_three_loads, with_simulation
+from calibrate.lab.explore.figures import (
+    bars_figure,
+    described,
+    diagram,
+    loads_compared,
+    loads_figure,
+    path_figure,
+    probabilities,
+    quantity_figure,
+    runs_figure,
+)
+from calibrate.lab.explore.path import RUNS, SampleStretch, comparison, many_runs, path_of, rival_of
+from calibrate.lab.explore.settings import (
+    KINDS,
+    PARAMETERS,
+    Settings,
+    link_to,
+    linked,
+    not_opened,
+    range_of_rates,
+    settings_of,
+)
 from calibrate.lab.widgets import (
     KEPT,
     Theme,
     animate,
     filled,
+    follow_sliders,
     graph,
     labelled,
     moving,
     page,
+    plain,
     slider,
     theme_of,
     waited_for,
@@ -76,7 +98,9 @@ def formulas_of(settings: Settings, metrics: Metrics) -> list[Formula]:
         "least": max(s, n * s / c - z),
         "all": metrics.throughput * (metrics.W + z),
     }
-    words = {"c": str(c), "N": str(n), **{name: f"{value:.4g}" for name, value in numbers.items()}}
+    typed = {"lam", "S", "scv", "Z"}
+    words = {"c": str(c), "N": str(n)}
+    words |= {name: plain(value) if name in typed else f"{value:.4g}" for name, value in numbers.items()}
     filled = [{key: text.format(**words) for key, text in row.items()} for row in _formulas()[settings.kind]]
     return [Formula(f["name"], f"{f['symbols']} = {f['numbers']} = ", f["result"], f["source"]) for f in filled]
 
@@ -111,6 +135,8 @@ def _shown(part: str | tuple[str, str]) -> str | Component:
 
 
 MOST_SEEDS = 2**31
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+RUNNING = {"again": "Another run", "many": f"{RUNS} runs"}
 EXPORT_AT = "/lab/explore.html"
 WARMING_MS = 1500
 """Seconds, longer than an answer takes: a browser drops an answer when it has sent a newer request."""
@@ -133,7 +159,7 @@ UNSTABLE = (
 def layout(query: str = "") -> Component:
     """The page, in the state that the query of a link asks for."""
     asked = dict(parse_qsl(query.removeprefix("?")))
-    values = linked(asked)
+    values, refused = linked(asked), not_opened(asked)
     kept = {} if asked else KEPT
     models: Any = [{"label": v, "value": k} for k, v in KINDS.items()]
     kinds = dcc.RadioItems(id="explore-kind", options=models, value=values["model"], className="choices", **kept)
@@ -141,6 +167,7 @@ def layout(query: str = "") -> Component:
         html.Fieldset([html.Legend("Model"), kinds]),
         *(slider(f"explore-{n}", p, values[n] if asked else None) for n, p in PARAMETERS.items()),
         html.P(id="explore-problem", className="problem", role="alert"),
+        html.P(refused, id="explore-refused", className="problem", role="alert"),
         html.Div(
             [
                 html.A("Link to this state", id="explore-link", className="button plain"),
@@ -150,9 +177,13 @@ def layout(query: str = "") -> Component:
         ),
     ]
     results = [
+        waited_for(html.P(id="explore-times", className="outcome")),
         waited_for(html.P(id="explore-key", className="key")),
         html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
-        moving("explore", "One short run", "requests arrive from the left, wait, and are served", "Another run"),
+        html.H3("The same device under three loads"),
+        html.Div(graph("explore-loads", "response time over throughput under three loads"), className="loads"),
+        html.P(id="explore-compared"),
+        moving("explore", "One short run", "requests arrive from the left, wait, and are served", RUNNING),
         html.Div(
             [graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
             className="followed",
@@ -182,14 +213,29 @@ def register(app: Dash) -> None:
         Output("explore-rival", "children"),
         Output("explore-link", "href"),
         Output("explore-export", "href"),
+        Output("explore-loads", "figure"),
+        Output("explore-compared", "children"),
+        Output("explore-many", "children"),
+        Output("explore-arrival_rate-range", "data"),
         *(Output(f"explore-{name}-row", "hidden") for name in PARAMETERS),
-        Output("explore-arrival_rate", "max"),
         Input("explore-kind", "value"),
         Input("theme", "data"),
         Input("explore-again", "n_clicks"),
+        Input("explore-many", "n_clicks"),
         Input("explore-ready", "data"),
         *(Input(f"explore-{name}", "value") for name in PARAMETERS),
-    )(lambda kind, look, clicks, _ready, *values: update(kind, look, clicks, *values))
+        State("explore-arrival_rate-range", "data"),
+    )(
+        lambda kind, look, clicks, many, _ready, *values: update(
+            kind, look, clicks, *values[:-1], many=many, range_now=values[-1]
+        )
+    )
+    app.callback(
+        Output("explore-times", "children"),
+        Input("explore-kind", "value"),
+        *(Input(f"explore-{name}", "value") for name in PARAMETERS),
+    )(response_times)
+    follow_sliders(app, (f"explore-{name}" for name in PARAMETERS))
     app.callback(
         Output("explore-ready", "data"),
         Output("explore-warming", "disabled"),
@@ -199,22 +245,29 @@ def register(app: Dash) -> None:
     animate(app, "explore", "animate")
 
 
-def update(kind: object, theme_name: object, clicks: object, *values: object) -> tuple[Any, ...]:
-    """The page's content for the settings; for invalid ones a message, and the plots stay unchanged."""
+def update(
+    kind: object, theme_name: object, clicks: object, *values: object, many: object = 0, range_now: object = None
+) -> tuple[Any, ...]:
+    """The page's content for the settings; for invalid ones a message, and the plots stay unchanged.
+
+    ``many`` is how often the button for many runs was pressed, ``range_now`` the range of the arrival rate's slider.
+    """
     theme = theme_of(theme_name)
-    hidden = (*(kind not in p.kinds for p in PARAMETERS.values()), PARAMETERS["arrival_rate"].end_for(kind))
+    hidden = tuple(kind not in p.kinds for p in PARAMETERS.values())
     try:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
-        return (str(error), *([no_update] * (9 + len(QUANTITIES))), *hidden)
+        return (str(error), *([no_update] * (13 + len(QUANTITIES))), *hidden)
     seed = clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0
-    curves, path = _worked_out(settings, seed, simulated=_warm.is_set())
+    curves, path, loads = _worked_out(settings, seed, simulated=_warm.is_set())
     metrics = curves.metrics
+    mean = None if metrics is None else metrics.L
+    now = None if metrics is None else metrics.throughput
     problem = UNSTABLE.format(rho=settings.utilization) if metrics is None else ""
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
-    rival, link = rival_of(settings, path), link_to(settings)
-    drawn_path = path_figure(path, None if metrics is None else metrics.L, theme, rival)
-    compared = "" if rival is None else comparison(settings, path, rival, None if metrics is None else metrics.W)
+    link, ends = link_to(settings), range_of_rates(settings)
+    shows_many = isinstance(many, int) and many % 2 == 1
+    drawn_path, said = _runs(settings, seed, mean, theme) if shows_many else _one_run(settings, path, metrics, theme)
     return (
         problem,
         formulas,
@@ -224,11 +277,48 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
         *(quantity_figure(curves, name, theme) for name in QUANTITIES),
         _states(settings, theme),
         bars_figure(settings, metrics, theme),
-        compared,
+        said,
         f"/explore?{link}",
         f"{EXPORT_AT}?{link}",
+        loads_figure(settings, loads, now, theme),
+        loads_compared(settings, loads, now),
+        "One run" if shows_many else RUNNING["many"],
+        no_update if range_now == ends else ends,
         *hidden,
     )
+
+
+def response_times(kind: object, *values: object) -> str:
+    """The mean response time and its percentiles in a line; empty where there are none."""
+    try:
+        settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
+        return " · ".join(f"{name} {text}" for name, text in _times(settings))
+    except (ValueError, UnstableQueueError):
+        return ""
+
+
+@lru_cache(maxsize=256)
+def _times(settings: Settings) -> list[tuple[str, str]]:
+    metrics = solve(settings.model())
+    values = [metrics.W, *metrics.quantile(list(PERCENTILES.values()))]
+    return [(name, f"{value:.4g}") for name, value in zip(("response time W: mean", *PERCENTILES), values, strict=True)]
+
+
+def _one_run(
+    settings: Settings, path: SampleStretch, metrics: Metrics | None, theme: Theme
+) -> tuple[dict[str, Any], str]:
+    """N(t) of a path and another system's, and both in words."""
+    rival = rival_of(settings, path)
+    figure = path_figure(path, None if metrics is None else metrics.L, theme, rival)
+    if rival is None:
+        return figure, ""
+    return figure, comparison(settings, path, rival, None if metrics is None else metrics.W)
+
+
+def _runs(settings: Settings, seed: int, mean: float | None, theme: Theme) -> tuple[dict[str, Any], str]:
+    """The averages of many runs, and in words."""
+    runs = many_runs(settings, seed)
+    return runs_figure(runs, mean, theme), runs.in_words(mean)
 
 
 def _states(settings: Settings, theme: Theme) -> Component:
@@ -257,9 +347,13 @@ def warm_up() -> None:
 
 
 @lru_cache(maxsize=256)  # students like round numbers
-def _worked_out(settings: Settings, seed: int, *, simulated: bool) -> tuple[Curves, SampleStretch]:
+def _worked_out(
+    settings: Settings, seed: int, *, simulated: bool
+) -> tuple[Curves, SampleStretch, Mapping[str, LoadCurve]]:
     curves = curves_of(settings)
-    return with_simulation(settings, curves, seed) if simulated else curves, path_of(settings, FIRST_PATH + seed)
+    loads = under_three_loads(settings, None if curves.metrics is None else curves.metrics.throughput)
+    curves = with_simulation(settings, curves, seed) if simulated else curves
+    return curves, path_of(settings, FIRST_PATH + seed), loads
 
 
 def exported(settings: Settings, link: str) -> str:
@@ -272,6 +366,7 @@ def exported(settings: Settings, link: str) -> str:
     else:
         values["formulas"] = formulas_of(settings, metrics)
         values["values"] = [(label, f"{getattr(metrics, name):.4g}") for name, label in QUANTITIES.items()]
+        values["values"] += _times(settings)[1:]
         values["probabilities"] = probabilities(settings, metrics)
     drawn = diagram(settings, Theme(dark=False))
     return filled(

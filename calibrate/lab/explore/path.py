@@ -10,10 +10,12 @@ import numpy as np
 
 from calibrate.lab.explore.settings import Settings
 from qsim import MD1, MMc, UnstableQueueError, solve
+from qsim._types import FloatArray
 from qsim.engines.trace import SamplePath, Servers
 
 REQUESTS = 80
 ROUNDS = 4
+RUNS, MANY_REQUESTS, MANY_TIMES = 20, 400, 100
 
 
 @dataclass(frozen=True)
@@ -41,22 +43,53 @@ class SampleStretch(SamplePath):
         order = np.argsort(times, kind="stable")
         return [0.0, *times[order].tolist()], [0, *steps[order].cumsum().tolist()]
 
+    def averages(self, times: FloatArray) -> FloatArray:
+        """The average of N(t) from the start to each of ``times``, none of them after the end."""
+        changes, counts = (np.array(values, dtype=float) for values in self.steps())
+        areas = np.concatenate([[0.0], np.cumsum(np.diff(changes) * counts[:-1])])
+        at = np.searchsorted(changes, times, side="right") - 1
+        return np.asarray((areas[at] + (times - changes[at]) * counts[at]) / times)
+
     def mean_present(self) -> float:
         """The time average of N(t) over the picture."""
         times, counts = self.steps()
         return float(np.dot(np.diff([*times, self.end]), counts) / self.end) if self.end > 0 else 0.0
 
 
-def path_of(settings: Settings, seed: int) -> SampleStretch:
+def path_of(settings: Settings, seed: int, requests: int = REQUESTS) -> SampleStretch:
     """A path of the model, the same for a seed; an overloaded queue has one too.
 
     First come first served, in plain Python: the page shows it before any engine is loaded.
     """
     rng = np.random.default_rng(seed)
     if not settings.is_open:
-        return _circling(settings, rng)
-    arrivals = np.cumsum(rng.exponential(1 / settings.arrival_rate, REQUESTS))
-    return served(arrivals, settings.law().sample(rng, REQUESTS), settings.servers)
+        return _circling(settings, rng, requests)
+    arrivals = np.cumsum(rng.exponential(1 / settings.arrival_rate, requests))
+    return served(arrivals, settings.law().sample(rng, requests), settings.servers)
+
+
+@dataclass(frozen=True)
+class ManyRuns:
+    """Independent runs, each of which starts empty: at ``times`` (k,) the averages of N(t) until then, (runs, k)."""
+
+    times: FloatArray
+    averages: FloatArray
+    requests: int
+
+    def in_words(self, mean: float | None) -> str:
+        """Between what the averages lie at last."""
+        low, high = float(self.averages[:, -1].min()), float(self.averages[:, -1].max())
+        theory = "the queue has no mean" if mean is None else f"theory says {mean:.3g}"
+        found = f"the averages of {RUNS} runs lie between {low:.3g} and {high:.3g}"
+        return f"After {self.requests} requests {found}; {theory}. Each run starts empty."
+
+
+def many_runs(settings: Settings, seed: int) -> ManyRuns:
+    """The averages of ``RUNS`` runs of the model, the same for a seed."""
+    paths = [path_of(settings, RUNS * seed + run, MANY_REQUESTS) for run in range(RUNS)]
+    end = min(path.end for path in paths)
+    times = end * np.linspace(1 / MANY_TIMES, 1, MANY_TIMES)
+    return ManyRuns(times, np.array([path.averages(times) for path in paths]), MANY_REQUESTS)
 
 
 def served(arrivals: np.ndarray[Any, Any], services: np.ndarray[Any, Any], servers: int) -> SampleStretch:
@@ -67,12 +100,12 @@ def served(arrivals: np.ndarray[Any, Any], services: np.ndarray[Any, Any], serve
     return SampleStretch(arrivals, starts, starts + services, np.array([server for _, server in steps]), servers)
 
 
-def _circling(settings: Settings, rng: np.random.Generator) -> SampleStretch:
+def _circling(settings: Settings, rng: np.random.Generator, requests: int) -> SampleStretch:
     """N requests circle: each thinks, queues for the first free server, is served, and thinks again, several times."""
     thinking = rng.exponential(settings.think_time, settings.population).tolist()
     heapq.heapify(thinking)
     line, rows = Servers(settings.servers), list[tuple[float, float, float, int]]()
-    while len(rows) < max(REQUESTS, ROUNDS * settings.population):
+    while len(rows) < max(requests, ROUNDS * settings.population):
         arrival, service = thinking[0], float(rng.exponential(settings.service_time))
         start, server = line.admit(arrival, service)
         rows.append((arrival, start, start + service, server))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlencode
 
-from calibrate.lab.widgets import SliderNumber
+from calibrate.lab.widgets import SliderNumber, plain
 
 if TYPE_CHECKING:
     from qsim import Distribution, Network
@@ -25,26 +26,41 @@ KINDS: Mapping[Kind, str] = {
 class SliderParameter(SliderNumber):
     """A parameter by its name, and the models that have it."""
 
-    name: str
-    kinds: tuple[Kind, ...]
-
-    def end_for(self, kind: object) -> float:
-        """Where its slider ends: one server of the usual speed needs no range for sixteen."""
-        return 2.0 if self.name == "arrival_rate" and kind in ("mm1", "mg1") else self.high
+    name: str = ""
+    kinds: tuple[Kind, ...] = ()
 
 
 _OPEN: tuple[Kind, ...] = ("mm1", "mmc", "mg1")
+_ALL: tuple[Kind, ...] = (*_OPEN, "closed")
+MOST_SERVERS, MOST_REQUESTS, MOST_VARIABLE = 1000, 2000, 100.0
+"""Up to where a page is worked out while one waits for it."""
 PARAMETERS: Mapping[str, SliderParameter] = {
     p.name: p
     for p in (
-        SliderParameter("arrival rate λ", 0.05, 20.0, 0.05, 0.7, "arrival_rate", _OPEN),
-        SliderParameter("service time S", 0.1, 5.0, 0.05, 1.0, "service_time", (*_OPEN, "closed")),
-        SliderParameter("servers c", 1, 16, 1, 4, "servers", ("mmc", "closed")),
-        SliderParameter("variability of service times c² (1: exponential)", 0.0, 10.0, 0.1, 4.0, "scv", ("mg1",)),
-        SliderParameter("requests in flight N", 1, 128, 1, 8, "population", ("closed",)),
-        SliderParameter("think time Z", 0.0, 20.0, 0.1, 1.0, "think_time", ("closed",)),
+        SliderParameter("arrival rate λ", 0.05, 2.0, 0.05, 0.7, name="arrival_rate", kinds=_OPEN),
+        SliderParameter("service time S", 0.1, 5.0, 0.05, 1.0, name="service_time", kinds=_ALL),
+        SliderParameter("servers c", 1, 16, 1, 4, MOST_SERVERS, "servers", ("mmc", "closed")),
+        SliderParameter(
+            "variability of service times c² (1: exponential)", 0.0, 10.0, 0.1, 4.0, MOST_VARIABLE, "scv", ("mg1",)
+        ),
+        SliderParameter("requests in flight N", 1, 128, 1, 8, MOST_REQUESTS, "population", ("closed",)),
+        SliderParameter("think time Z", 0.0, 20.0, 0.1, 1.0, name="think_time", kinds=("closed",)),
     )
 }
+STEPS = {1: 0.02, 2: 0.05, 5: 0.1, 10: 0.2}
+
+
+def range_of_rates(settings: Settings) -> list[float]:
+    """The slider of the arrival rate, [lowest, highest, step]: to twice what the servers can do, rounded up.
+
+    >>> range_of_rates(Settings("mm1")), range_of_rates(Settings("mm1", service_time=0.05))
+    ([0.05, 2.0, 0.05], [1.0, 50.0, 1.0])
+    """
+    wanted = 2 * settings.servers / settings.service_time
+    size = 10.0 ** math.floor(math.log10(wanted))
+    first = next(digit for digit in STEPS if digit * size >= wanted * (1 - 1e-9))
+    step = float(f"{STEPS[first] * size:.6g}")
+    return [step, float(f"{first * size:.6g}"), step]
 
 
 @dataclass(frozen=True)
@@ -114,9 +130,25 @@ def linked(query: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
+def not_opened(query: Mapping[str, str]) -> str:
+    """What of a link is not opened, and why; empty where all is.
+
+    >>> not_opened({"model": "mmc", "servers": "2.5"})
+    'The link is not opened as it stands: servers c is 2.5; it must be a whole number. The usual value is shown.'
+    """
+    reasons = [f"there is no model {query['model']}"] if query.get("model", "mm1") not in KINDS else []
+    for name, parameter in PARAMETERS.items():
+        try:
+            parameter.checked(float(query.get(name, parameter.start)))
+        except ValueError as error:
+            known = str(error).startswith(parameter.label)
+            reasons.append(str(error) if known else f"{parameter.label}: {query[name]} is no number")
+    return f"The link is not opened as it stands: {'; '.join(reasons)}. The usual value is shown." if reasons else ""
+
+
 def link_to(settings: Settings) -> str:
     """The query that opens the settings: ``model=mmc&arrival_rate=0.7&...``."""
-    shown = {p.name: f"{getattr(settings, p.name):g}" for p in PARAMETERS.values() if settings.kind in p.kinds}
+    shown = {p.name: plain(getattr(settings, p.name)) for p in PARAMETERS.values() if settings.kind in p.kinds}
     return urlencode({"model": settings.kind, **shown})
 
 

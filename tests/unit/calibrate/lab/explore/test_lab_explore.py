@@ -5,22 +5,34 @@ from __future__ import annotations
 import math
 from base64 import b64decode
 from dataclasses import replace
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote_plus
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
-from calibrate.lab.explore.curves import QUANTITIES, curves_of
-from calibrate.lab.explore.figures import DRAWN, described, diagram, probabilities, rates_of
-from calibrate.lab.explore.page import exported, formulas_of, layout, update
-from calibrate.lab.explore.path import comparison, path_of, rival_of
-from calibrate.lab.explore.settings import KINDS, PARAMETERS, link_to, linked, settings_of
-from calibrate.lab.widgets import Theme
+from calibrate.lab.explore.curves import QUANTITIES, curves_of, under_three_loads
+from calibrate.lab.explore.figures import DRAWN, described, diagram, loads_compared, probabilities, rates_of
+from calibrate.lab.explore.page import exported, formulas_of, layout, response_times, update
+from calibrate.lab.explore.path import comparison, many_runs, path_of, rival_of
+from calibrate.lab.explore.settings import (
+    KINDS,
+    MOST_REQUESTS,
+    MOST_SERVERS,
+    PARAMETERS,
+    Settings,
+    link_to,
+    linked,
+    not_opened,
+    range_of_rates,
+    settings_of,
+)
+from calibrate.lab.widgets import Theme, plain
 from qsim import MG1, Gamma, MMc, MMcN, solve
 
 START = {p.name: p.start for p in PARAMETERS.values()}
@@ -55,6 +67,102 @@ def test_the_formulas_hold_the_numbers_of_the_student(kind):
         assert float(found["waiting"].result) == pytest.approx(exact.Lq, rel=1e-3)
     if kind == "mm1":
         assert found["waiting"].parts == ["Lq = ", ("ρ²", "1 − ρ"), " = ", ("0.7²", "1 − 0.7"), " = "]
+
+
+@pytest.mark.parametrize("typed", [0.777, 0.123456789, 3e-7, 4e6, 1e-11, 1e11])
+def test_any_positive_number_is_computed_and_shown_as_typed(typed):
+    told = update("mm1", "light", 0, *({**START, "arrival_rate": typed, "service_time": 0.8 / typed}.values()))
+    assert told[0] == ""
+    assert PARAMETERS["arrival_rate"].checked(typed) == typed
+    busy = "".join(str(part.children) for part in told[1][0].children)
+    assert f"λ·S = {plain(typed)} · {plain(0.8 / typed)} = " in busy
+    found = next(t for t in told[7]["data"] if t["name"].startswith("here"))
+    assert found["y"][0] == pytest.approx(5 * 0.8 / typed)
+    assert f"arrival_rate={quote_plus(plain(typed))}" in str(told)
+
+
+@every_kind
+@given(
+    rate=st.floats(1e-12, 1e12),
+    service=st.floats(1e-12, 1e12),
+    servers=st.integers(1, MOST_SERVERS),
+    requests=st.integers(1, MOST_REQUESTS),
+    think=st.just(0.0) | st.floats(1e-12, 1e12),
+)
+@hypothesis_settings(max_examples=15, deadline=None)
+def test_whatever_may_be_typed_is_shown(kind, rate, service, servers, requests, think):
+    told = update(kind, "light", 0, rate, service, servers, 1.0, requests, think)
+    assert not told[0] or "grows for ever" in told[0]
+    assert told[3]["arrival"]
+    assert response_times(kind, rate, service, servers, 1.0, requests, think) or told[0]
+
+
+def test_what_cannot_be_worked_out_says_between_what_it_must_be():
+    told = update("closed", "light", 0, *({**START, "population": 5000}.values()))
+    assert told[0] == "requests in flight N is 5000; it must be from 1 to 2000"
+    told = update("mm1", "light", 0, *({**START, "arrival_rate": -1.0}.values()))
+    assert told[0] == "arrival rate λ is -1; it must be from 1e-12 to 1e+12"
+
+
+@pytest.mark.parametrize("kind", ["mm1", "mmc", "mg1"])
+def test_the_slider_of_rates_ends_at_twice_what_the_servers_can_do(kind):
+    settings = settings_of(kind, {**START, "service_time": 0.03, "servers": 5})
+    low, high, step = range_of_rates(settings)
+    assert 2 * settings.servers / 0.03 <= high <= 5 * settings.servers / 0.03
+    assert low == step
+    assert high / step == pytest.approx(round(high / step))
+
+
+@every_kind
+def test_percentiles_stand_beside_the_mean(kind):
+    exact = solve(MODELS[kind])
+    p50, p95, p99 = exact.quantile([0.5, 0.95, 0.99])
+    assert response_times(kind, *START.values()) == (
+        f"response time W: mean {exact.W:.4g} · p50 {p50:.4g} · p95 {p95:.4g} · p99 {p99:.4g}"
+    )
+    assert f"<td>{p99:.4g}</td>" in exported(settings_of(kind, START), "/")
+    assert response_times("mm1", *({**START, "arrival_rate": 2.0}.values())) == ""
+
+
+@every_kind
+def test_twenty_runs_average_to_the_theory(kind):
+    settings = settings_of(kind, {**START, "arrival_rate": 0.4})
+    runs, mean = many_runs(settings, 3), solve(settings.model()).L
+    assert runs.averages.shape == (20, 100)
+    assert runs.averages[:, -1].mean() == pytest.approx(mean, rel=0.2)
+    assert len({round(float(last), 6) for last in runs.averages[:, -1]}) == 20
+    path = path_of(settings, 5)
+    assert path.averages(np.array([path.end]))[0] == pytest.approx(path.mean_present())
+    told = update(kind, "light", 0, *({**START, "arrival_rate": 0.4}.values()), many=1)
+    assert sum(t["name"].startswith("average of N(t)") for t in told[4]["data"]) == 20
+    assert told[4]["data"][-1]["name"] == f"mean by theory: L = {mean:.3g}"
+
+
+def test_one_device_under_three_loads_is_that_of_the_formulas():
+    settings = settings_of("mmc", {**START, "arrival_rate": 3.0})
+    loads = under_three_loads(settings, 3.0)
+    assert loads["open"].here == pytest.approx(solve(MMc(3.0, 1.0, 4)).W, rel=1e-3)
+    assert loads["closed"].here == pytest.approx(1.0)
+    thinking = solve(MMcN(34, 10.0, 1.0, 4))
+    assert loads["thinking"].response_at(thinking.throughput) == pytest.approx(thinking.W, rel=0.01)
+    assert loads["closed"].here < loads["thinking"].here < loads["open"].here
+    said = loads_compared(settings, loads, 3.0)
+    assert said.startswith(f"At X = 3, 75 % of the peak, strangers see R = {loads['open'].here:.4g}; about 34 users")
+
+
+def test_a_closed_test_of_one_server_has_one_throughput():
+    settings = settings_of("mm1", START)
+    loads = under_three_loads(settings, 0.7)
+    assert loads["closed"].here is None
+    assert "a lone request in flight makes X = 1 already" in loads_compared(settings, loads, 0.7)
+    assert "No load" in loads_compared(settings, under_three_loads(settings, None), None)
+
+
+def test_the_law_of_service_acts_on_each_load():
+    settings = settings_of("mg1", START)
+    loads = under_three_loads(settings, 0.7)
+    assert loads["open"].here == pytest.approx(solve(MODELS["mg1"]).W, rel=1e-3)
+    assert loads["thinking"].here > under_three_loads(replace(settings, kind="mm1"), 0.7)["thinking"].here
 
 
 @every_kind
@@ -149,8 +257,18 @@ def test_a_link_opens_the_state_that_it_was_made_of(kind):
 @pytest.mark.parametrize(
     "query", ["model=<script>", "servers=1e9", "service_time=nan", "servers=2.5", "x=1", "servers="]
 )
-def test_a_link_of_nonsense_opens_the_usual_state(query):
-    assert linked(dict(parse_qsl(query))) == {"model": "mm1", **START}
+def test_a_link_of_nonsense_opens_the_usual_state_and_says_so(query):
+    asked = dict(parse_qsl(query))
+    assert linked(asked) == {"model": "mm1", **START}
+    known = asked.keys() & {"model", *PARAMETERS}
+    assert ("is not opened as it stands" in str(layout(f"?{query}").to_plotly_json())) == bool(known)
+
+
+def test_a_link_opens_that_very_system_whatever_the_sliders_reach():
+    query = "model=mm1&arrival_rate=16&service_time=0.05"
+    values = linked(dict(parse_qsl(query)))
+    assert not_opened(dict(parse_qsl(query))) == ""
+    assert settings_of(values.pop("model"), values) == Settings("mm1", 16.0, 0.05)
 
 
 @every_kind
