@@ -39,6 +39,7 @@ def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import collected, figures, in_short
     from approximations import table as approximations_table
+    from doctools.loads_picture import picture as loads_picture
     from doctools.still import still
     from doctools.weights_picture import picture
     from heavy_tails import table as heavy_tails_table
@@ -49,6 +50,7 @@ def regions() -> dict[str, Callable[[], str]]:
         "picture of the README": lambda: still("docs/"),
         "picture of the first page": lambda: still(""),
         "picture of the weights": picture,
+        "picture of the loads": loads_picture,
         "accuracy in short": in_short,
         "drives": lambda: figures(collected()),
         "surfaces": surface_table,
@@ -141,9 +143,9 @@ def main(names: list[str]) -> None:
 
 def _draw_stills(before: str, after: str) -> None:
     """Draw each picture again where a page shows one that is not there, or whose numbers have changed."""
-    from doctools import still, weights_picture
+    from doctools import loads_picture, still, weights_picture
 
-    for one in (still, weights_picture):
+    for one in (still, weights_picture, loads_picture):
         shown = [line for line in after.splitlines() if f"_static/{one.FILE.name})" in line]
         if shown and not (one.FILE.exists() and set(shown) <= set(before.splitlines())):
             one.draw()
