@@ -42,6 +42,8 @@ ANSWERS: Mapping[str, Callable[..., float]] = {
     "1b": lambda n, x: 1e3 * n / x,
     "2a": lambda s, n: 1e3 * solve(MMcN(int(n), 0.0, 1e-3 * s)).W,
     "2b": lambda s, x: 1e3 * solve(MM1(arrival_rate=x, service_rate=1e3 / s)).W,
+    "2c": lambda s, n: 1e3 * (1 - 1 / n) / s,
+    "2d": lambda s, z: (z + s) / s,
     "3a": lambda rho: solve(MM1(arrival_rate=rho, service_rate=1.0)).Lq,
     "3b": lambda l: (math.sqrt(l**2 + 4 * l) - l) / 2,  # noqa: E741 - as in the question
     "4a": lambda r, x: 1e-3 * r * x,
