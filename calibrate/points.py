@@ -23,7 +23,7 @@ import numpy as np
 from calibrate.inference.parameters import Array, Mask
 from measure.auditing.memory import listed_peak
 from measure.errors import DataError
-from measure.formats.which_kind import ORIGIN_OF_KIND
+from measure.formats.which_kind import ORIGIN_OF_KIND, unanswered
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
 from measure.sweep import IN_BURSTS, WOKEN_LATE, Sweep, histograms
@@ -288,8 +288,8 @@ class Points:
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
     """The points of one series.
 
-    DataError where there are several and none is named, where no load was varied, where a load is impossible, or where
-    a memory curve shows a cache; TypeError for anything but a Sweep.
+    DataError where there are several and none is named, where no load was varied, where a load is impossible or its
+    kind unknown, or where a memory curve shows a cache; TypeError for anything but a Sweep.
 
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
@@ -309,6 +309,8 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
+    if question := unanswered(one, one.series[0]):
+        raise DataError(f"{sweep.name or one.series[0]}: {question}")
     if isinstance(load, MemoryLoad | BufferSize):
         facts: Facts = MemoryFacts(listed_peak(one))
     else:

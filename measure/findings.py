@@ -46,8 +46,8 @@ class Finding:
 
     @property
     def contradicts(self) -> bool:
-        """Whether it is an error of points in the table, so that these data contradict themselves."""
-        return self.severity == "error" and self.check not in LEFT_OUT
+        """Whether it is an error of points in the table, so that these data contradict themselves: no open question."""
+        return self.severity == "error" and self.check not in {*LEFT_OUT, "load-kind"}
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain JSON-ready values."""

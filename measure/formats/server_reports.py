@@ -19,7 +19,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
-from measure.formats.which_kind import FROM_TOOL, ORIGIN_OF_KIND
+from measure.formats.which_kind import CHECK, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, CountedLoad, Gaps, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, told
 from measure.sweep import Provenance, Sweep
@@ -56,6 +56,8 @@ class ServerRun:
     """Whether the tool says that its users circulate, although they may pause between two requests."""
     notes: tuple[str, ...] = ()
     """Remarks on the run, in sentences without a full stop."""
+    doubt: str = ""
+    """What speaks against a run at a rate, which is asked about."""
 
 
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
@@ -108,6 +110,8 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None 
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind = ArrivalRate(gaps=listed[0][1].gaps) if opened.pop() else counted_in(listed[0][1].unit)
     details: dict[str, Any] = {FROM_TOOL: True} if all(run.cycles for _, run in listed) else {}
+    if listed[0][1].unit != "users":
+        details[NO_PAUSE] = True
     if isinstance(kind, ArrivalRate):
         gaps = "evenly spaced" if kind.gaps == "paced" else "Poisson"
         details = {ORIGIN_OF_KIND: f"{gaps} arrivals, as its tool sends"}
@@ -195,6 +199,15 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
         )
     for note in run.notes:
         yield Finding("load-generator", "info", note, load=load)
+    if run.doubt:
+        yield Finding(
+            CHECK,
+            "error",
+            f"{file}: {run.doubt}.",
+            "users who ramp hold no load, and a rate of iterations was perhaps none.",
+            "run a constant number of users or a rate, or say that a rate it was: --columns gaps=paced.",
+            load=load,
+        )
 
 
 _BEGINNING = 20

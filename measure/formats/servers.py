@@ -92,7 +92,20 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
         requests=count,
         failed=share * (count or 0),
         notes=(arrivals,) if arrivals else (CLOSED_LOOP,),
+        doubt=_users_ramp(metrics) if arrivals else "",
     )
+
+
+def _users_ramp(metrics: Mapping[str, Any]) -> str:
+    """What speaks for a number of users that was varied during the run; empty where iterations came at a rate.
+
+    Users who are all active at times, and not always, may ramp; iterations are dropped only where they come at a rate.
+    """
+    active, most = metrics.get("vus", {}), metrics.get("vus_max", {}).get("max")
+    varied = most is not None and active.get("min", most) < active.get("max", 0) >= most
+    if not varied or metrics.get("dropped_iterations", {}).get("count"):
+        return ""
+    return f"the users varied from {active['min']:g} to {active['max']:g} within the run"
 
 
 ALL_BUSY = 0.8

@@ -2,7 +2,8 @@
 
 Of a table with N, X and R the interactive response time law, N = X (R + Z), tells: Z = N / X - R is about zero at every
 point where N requests are always in flight, and the same time at every point where N users think. Where it is neither,
-the kind is unknown, and asked. A tool that prints its kind, as wrk does, or fio's depths, is not doubted.
+the kind is unknown: the finding ``load-kind`` is an error that asks, and no model is fitted before it is answered. A
+tool that prints its kind, as wrk does, or fio's depths, is not doubted.
 
 The bounds hold for 275 published tables: of 265 with N in flight none is called thinking, and of 4 with users who think
 each is.
@@ -41,6 +42,15 @@ ORIGIN_OF_KIND = "load kind"
 FROM_TOOL = "closed by the tool"
 """The key in a sweep's details that says that N users circulate, who may think: one point tells their think time."""
 
+NO_PAUSE = "no pause by the tool"
+"""The key in a sweep's details that says that each client sends its next request at once."""
+
+CHECK = "load-kind"
+"""The finding that says which load was found; an error where it is unknown."""
+
+NEAR, THOUSAND = 0.02, 1000.0
+"""A load is the throughput itself within the first; a unit of time wrong by the second is no other kind of load."""
+
 _COUNTS_REQUESTS = re.compile(r"(?i)depth|qd|outstanding|flight|jobs")
 
 
@@ -67,6 +77,14 @@ def of_its_kind(sweep: Sweep, told: Mapping[str, str]) -> Sweep:
     return _found(sweep) if _may_think(sweep) else sweep
 
 
+def unanswered(sweep: Sweep, series: str) -> str:
+    """What must be said of the load of this curve before a model can be fitted; empty where its kind is known."""
+    asked = (f for f in sweep.findings if f.check == CHECK and f.severity == "error" and f.series in (None, series))
+    found = next(asked, None)
+    parts = () if found is None else (found.message, found.hypothesis, found.remedy)
+    return "; ".join(part.rstrip(".") for part in parts)
+
+
 def think_time_is_found(sweep: Sweep) -> bool:
     """Whether the think time was found by N = X (R + Z), so that these points cannot check that law."""
     return str(sweep.provenance.details.get(ORIGIN_OF_KIND, "")).endswith("found")
@@ -79,7 +97,9 @@ def _with_gaps(sweep: Sweep, gaps: str) -> Sweep:
     if gaps not in kinds:
         raise DataError(f"--columns: gaps={gaps!r} is unknown; give poisson or paced")
     said = "evenly spaced" if gaps == "paced" else "Poisson"
-    return _known(replace(sweep, load_type=ArrivalRate(gaps=kinds[gaps])), f"{said} arrivals: told")
+    answered = tuple(f for f in sweep.findings if f.check != CHECK)
+    of_rates = replace(sweep, load_type=ArrivalRate(gaps=kinds[gaps]), findings=answered)
+    return _known(of_rates, f"{said} arrivals: told")
 
 
 def _told(sweep: Sweep, text: str) -> Sweep:
@@ -126,6 +146,10 @@ class _Curve:
     throughput: Floats
     response: Floats
 
+    @classmethod
+    def fields(cls) -> tuple[str, ...]:
+        return tuple(cls.__dataclass_fields__)
+
     @property
     def cycle(self) -> Floats:
         """N / X, the mean time from one answer of a client to its next."""
@@ -142,21 +166,22 @@ class _Curve:
         return self.response / self.cycle
 
 
-def _curves(sweep: Sweep) -> list[_Curve]:
+def _curves(sweep: Sweep) -> dict[str, _Curve]:
     columns = ["load", "throughput_per_s", "latency_s"]
     points = sweep.points
     for origin in ORIGIN.values():
         points = points[points[origin].map(word_of) != "computed"]
     means = points.groupby(["series", "load"])[columns[1:]].mean().reset_index()
-    return [_Curve(*group[columns].to_numpy(float).T) for _, group in means.groupby("series")]
+    by_series = means.groupby("series", sort=False)
+    return {str(series): _Curve(*group[columns].to_numpy(float).T) for series, group in by_series}
 
 
 def _found(sweep: Sweep) -> Sweep:
     """The sweep of the kind that its points tell."""
     curves = _curves(sweep)
-    if not curves or all(np.median(c.share) > IN_FLIGHT and c.share.max() <= MOST_IN_FLIGHT for c in curves):
+    if not curves or all(_is_in_flight(c) for c in curves.values()):
         return sweep
-    whole = _Curve(*(np.concatenate([getattr(c, name) for c in curves]) for name in _Curve.__dataclass_fields__))
+    whole = _Curve(*(np.concatenate([getattr(c, name) for c in curves.values()]) for name in _Curve.fields()))
     think, load = whole.think, sweep.load_type
     middle = float(np.median(think))
     enough = len(set(whole.load)) > 1 or FROM_TOOL in sweep.provenance.details
@@ -165,39 +190,55 @@ def _found(sweep: Sweep) -> Sweep:
         made = _thinking(load, float(f"{middle:.4g}"))
         said = f"{_who_think(made)}: found"
         finding = Finding(
-            "load-kind",
+            CHECK,
             "info",
             f"{said}: N / X - R is {_range(think)} at every point.",
             remedy=f"if you know their think time, say it: --columns think={_time(middle).replace(' ', '')}",
         )
         known = replace(sweep, load_type=made, findings=(*sweep.findings, finding))
         return _known(known, said)
-    return replace(sweep, findings=(*sweep.findings, _unknown(whole, load, enough)))
+    asked = []
+    for series, curve in curves.items():
+        if not _is_in_flight(curve):
+            asked.append(replace(_question(curve, load, enough), series=series))
+    if NO_PAUSE in sweep.provenance.details:  # the load is known; the points are odd
+        asked = [replace(f, severity="warning") for f in asked]
+    return replace(sweep, findings=(*sweep.findings, *asked))
 
 
-def _unknown(curve: _Curve, load: Load, enough: bool) -> Finding:
-    """The finding that asks which load it was."""
-    above = curve.response > curve.cycle
-    if above.any():
-        at = int((curve.response / curve.cycle).argmax())
+def _is_in_flight(curve: _Curve) -> bool:
+    """Whether N requests were always in flight, though a latency may be in another unit."""
+    thousands = THOUSAND ** round(float(np.median(np.log(curve.share))) / np.log(THOUSAND))
+    share = curve.share / thousands
+    return bool(np.median(share) > IN_FLIGHT and share.max() <= MOST_IN_FLIGHT)
+
+
+def _question(curve: _Curve, load: Load, enough: bool) -> Finding:
+    """The finding that asks which load it was: a warning where most points have N in flight, else an error."""
+    usual = IN_FLIGHT < float(np.median(curve.share)) <= MOST_IN_FLIGHT
+    remedy = "say which it was: --columns think=1s where they think for a second, think=0 where nobody thinks."
+    rates = (np.abs(curve.load / curve.throughput - 1) <= NEAR) & (curve.share < IN_FLIGHT)
+    others = curve.share[~rates]
+    if rates.any() and len(others) and (others > IN_FLIGHT).all() and others.max() <= MOST_IN_FLIGHT:
+        usual = False
+        message = f"the load is the throughput at {load.texts(curve.load[rates])}, and in flight at the other points."
+        why = "kinds of load are mixed in one table, and no column says which."
+        remedy = "add a column kind, with closed, thinking, poisson or paced in each row."
+    elif (curve.response > curve.cycle).any():
+        at = int(curve.share.argmax())
         message = (
             f"R is above N / X at {load.at(curve.load[at])}: {format_duration(curve.response[at])} and "
             f"{format_duration(curve.cycle[at])}."
         )
         why = f"more requests were in flight than {load.plural}, or a column is another one."
+        remedy = "name the columns, as --columns load=COLUMN,latency=COLUMN:ms, or take N as it is: --columns think=0."
     elif not enough:
         message = f"X R / N is {curve.share[0]:.2g} at {load.at(curve.load[0])}."
         why = f"{load.plural} may think, or fewer requests were in flight: one point does not tell."
     else:
         message = f"X R / N is {_numbers(curve.share)}, and N / X - R is no fixed time ({_range(curve.think)})."
-        why = "the kind of load is unknown; N is taken as always in flight."
-    return Finding(
-        "load-kind",
-        "warning",
-        message,
-        hypothesis=why,
-        remedy="say which it was: --columns think=1s where they think for a second, think=0 where nobody thinks.",
-    )
+        why = "the kind of load is unknown."
+    return Finding(CHECK, "warning" if usual else "error", message, hypothesis=why, remedy=remedy)
 
 
 def _thinking(load: ClosedLoad, think: float) -> Clients:

@@ -67,3 +67,23 @@ def test_a_prediction_of_another_kind_is_not_sealed(qsim, drive, tmp_path):
     run = qsim("predict", drive, "--at", "800/s", "--seal", str(tmp_path / "sealed.json"))
     assert run.code == 2
     assert "leave the unit of --at out" in run.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("10,100,100\n20,100,100\n40,100,100", "the kind of load is unknown; say which it was: --columns think=1s"),
+        ("20,10,30", "one point does not tell; say which it was"),
+        ("10,100,300\n20,200,300", "R is above N / X at 10 users: 300 ms and 100 ms"),
+        ("1,100,10\n8,400,20\n120,120,10\n320,320,13", "kinds of load are mixed in one table"),
+    ],
+)
+def test_a_load_of_unknown_kind_is_asked_about_before_a_model_is_fitted(qsim, tmp_path, rows, said):
+    path = tmp_path / "users.csv"
+    path.write_text(f"users,requests_per_s,latency_ms\n{rows}\n")
+    for command in ("fit", "compare", "predict"):
+        run = qsim(command, str(path))
+        assert run.code == 1
+        assert said in run.err
+        assert len(run.err.strip().splitlines()) == 1
+    assert qsim("fit", str(path), "--columns", "think=0").code == 0

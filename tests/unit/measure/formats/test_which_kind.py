@@ -1,5 +1,6 @@
 """Which load made these points: N in flight, users who think, or arrivals; found from the points, or told."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -120,3 +121,68 @@ def test_what_cannot_be_told_of_the_load_is_refused_in_one_line(columns: dict[st
 def test_rates_that_nobody_recorded_as_asked_do_not_prove_that_they_came() -> None:
     (said,) = [f.message for f in audit(load(KINDS / "wrk2" / "r1000.txt")) if f.check == "arrival-rate"]
     assert said == "the rates that were asked for are not recorded: whether all of them came cannot be checked."
+
+
+def test_only_curves_of_unknown_kind_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text(
+        "series,users,requests_per_s,latency_ms\nsteady,1,50,20\nsteady,4,100,40\nodd,10,100,100\nodd,40,100,100\n"
+    )
+    asked = [f for f in load(path).findings if f.check == "load-kind"]
+    assert [(f.series, f.severity) for f in asked] == [("odd", "error")]
+
+
+def test_one_broken_point_is_no_other_kind_of_load(tmp_path: Path) -> None:
+    users = [1, 4, 8, 16]
+    latency = np.array([0.02, 0.04, 0.8, 0.16])
+    (found,) = [
+        f
+        for f in load(table(tmp_path, users, np.array([50.0, 100, 100, 100]), latency)).findings
+        if f.check == "load-kind"
+    ]
+    assert found.severity == "warning"
+
+
+def test_a_latency_in_another_unit_is_no_other_kind_of_load(tmp_path: Path) -> None:
+    users = [1, 4, 16]
+    assert kinds_of(load(table(tmp_path, users, np.array([50.0, 100, 100]), 1e3 * np.array([0.02, 0.04, 0.16])))) == []
+
+
+def test_rates_among_users_are_said_to_be_mixed(tmp_path: Path) -> None:
+    latency = np.array([0.01, 0.02, 0.0105, 0.013])
+    (said,) = kinds_of(load(table(tmp_path, [1, 8, 120, 320], np.array([100.0, 400, 120, 320]), latency)))
+    assert said == "the load is the throughput at 120, 320, and in flight at the other points."
+
+
+def test_a_generator_that_never_pauses_is_not_asked_about() -> None:
+    kinds = [
+        f.severity
+        for name in ("ab", "wrk", "hey")
+        for f in load(KINDS.parent / "servers" / name).findings
+        if f.check == "load-kind"
+    ]
+    assert "error" not in kinds
+
+
+def k6_run(folder: Path, active: dict[str, int], dropped: int = 0) -> Path:
+    """A run of k6 whose 40 users are seldom busy."""
+    metrics = {
+        "http_req_duration": {"avg": 100.0},
+        "http_reqs": {"count": 600, "rate": 50.0},
+        "iteration_duration": {"avg": 100.0},
+        "iterations": {"count": 600, "rate": 50.0},
+        "vus": active,
+        "vus_max": {"value": 40, "min": 40, "max": 40},
+        **({"dropped_iterations": {"count": dropped, "rate": 1.0}} if dropped else {}),
+    }
+    path = folder / f"{active['max']}-{dropped}.json"
+    path.write_text(json.dumps({"metrics": metrics}))
+    return path
+
+
+def test_users_of_k6_who_ramp_are_no_rate(tmp_path: Path) -> None:
+    ramp = k6_run(tmp_path, {"value": 1, "min": 1, "max": 40})
+    assert "the users varied from 1 to 40 within the run" in kinds_of(load(ramp))[0]
+    assert kinds_of(load(ramp, {"gaps": "paced"})) == []
+    assert kinds_of(load(k6_run(tmp_path, {"value": 1, "min": 1, "max": 40}, dropped=3))) == []
+    assert kinds_of(load(k6_run(tmp_path, {"value": 2, "min": 2, "max": 6}))) == []
