@@ -134,7 +134,8 @@ class Points:
     ``repeats`` (m,) and the relative standard deviations of one repeat (NaN without repeats); ``requests`` (m,): number
     completed at each load; ``between_runs``: the relative standard deviation of a figure between runs. ``facts`` are
     those of the kind of load; ``origin`` (m, 3) and ``published`` (m, 3) those of load, throughput and response time
-    (:mod:`measure.origin`), None where all of them were measured.
+    (:mod:`measure.origin`), None where all of them were measured. ``also`` are points of the same device under other
+    kinds of load.
 
     >>> from calibrate import points_of
     >>> from measure import load_dataset
@@ -158,6 +159,7 @@ class Points:
     facts: Facts = field(default_factory=Facts)
     origin: NDArray[np.object_] | None = None
     published: Array | None = None
+    also: tuple[Points, ...] = ()
 
     @property
     def closed(self) -> ClosedFacts:
@@ -210,9 +212,23 @@ class Points:
         return at if self.asked is None else at | np.isclose(self.asked, load)
 
     def choose(self, use: Sequence[float] | None) -> Points:
-        """The points at the loads ``use``, to calibrate on; all for None."""
+        """The points at the loads ``use``, of whatever kind, to calibrate on; all for None."""
+        if self.also:
+            return self._choose_of_each(use)
         chosen = self if use is None else self.at(self.mask(use))
         return chosen._by_littles_law(self, self.load_type) if isinstance(self.load_type, ClosedLoad) else chosen
+
+    def _choose_of_each(self, use: Sequence[float] | None) -> Points:
+        """``choose`` among the points of every kind of load."""
+        parts = [replace(self, also=()), *self.also]
+        if use is None:
+            first, *others = (part.choose(None) for part in parts)
+            return replace(first, also=tuple(others))
+        here = [[n for n in use if part._is_at(n).any()] for part in parts]
+        if missing := [n for n in use if not any(n in known for known in here)]:
+            parts[0].mask(missing)  # which raises
+        first, *others = (part.choose(known) for part, known in zip(parts, here, strict=True) if known)
+        return replace(first, also=tuple(others))
 
     def _by_littles_law(self, curve: Points, load: ClosedLoad) -> Points:
         """The points with N / X instead of latencies that break N = X R badly on a closed ``curve``, and a note.
@@ -335,7 +351,8 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         facts=facts,
         **_origins(means),
     )
-    return replace(made, between_runs=between_runs(sweep.provenance.details, made))
+    also = tuple(_points_of(other, one.series[0]) for other in one.also if one.series[0] in other.series)
+    return replace(made, between_runs=between_runs(sweep.provenance.details, made), also=also)
 
 
 def _origins(means: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from measure.directories import load_directory
 from measure.errors import DataError
-from measure.formats.by_format import NAMES, Format, InputFile, counted_characters, read_file, sweep_of
-from measure.sweep import Sweep, join
+from measure.formats.by_format import NAMES, Columns, Format, InputFile, counted_characters, read_file, sweep_of
+from measure.loads import Load
+from measure.sweep import Sweep, join, of_several_kinds
 from measure.text_files import STDIN, shown_name
 
 
@@ -46,6 +47,28 @@ def load(
     paths = _paths(path_or_paths)
     if len(paths) == 1:
         return _load_one(paths[0], columns, units)
+    try:
+        return _load_together(paths, columns, units)
+    except DataError:
+        if (found := _by_kind(paths, columns, units)) is None:
+            raise
+    return of_several_kinds(found)
+
+
+def _by_kind(paths: Sequence[Path], columns: Columns, units: Columns) -> list[Sweep] | None:
+    """A sweep for each kind of load in ``paths``; None where they are of one kind, or cannot be read one by one."""
+    groups: dict[Load, list[Path]] = {}
+    try:
+        for path in paths:
+            groups.setdefault(_load_one(path, columns, units).load_type.shared_by(()), []).append(path)
+        several = len(groups) > 1
+        return [load(group, columns, units) for group in groups.values()] if several else None
+    except DataError:
+        return None
+
+
+def _load_together(paths: Sequence[Path], columns: Columns, units: Columns) -> Sweep:
+    """Files or directories over one kind of load."""
     if any(p.is_dir() for p in paths):
         sweeps = [_load_one(p, columns, units) for p in paths]
         names = [shown_name(p) for p in paths]

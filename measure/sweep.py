@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import Depth, Load
+from measure.loads import ArrivalRate, ClosedLoad, Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, WORDS, of_mean, word_of
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
@@ -119,7 +119,8 @@ class Sweep(Result):
 
     ``findings`` holds those of the importer; ``raw`` names the untouched tool outputs that the table was read from.
     ``latencies`` maps a row's source, throughput and latency to its latency histogram, where the tool printed
-    one: see :func:`measure.histograms`. A sweep equals only itself. Raises DataError where the table lacks a column,
+    one: see :func:`measure.histograms`. ``also`` are the same curves under other kinds of load
+    (:func:`of_several_kinds`). A sweep equals only itself. Raises DataError where the table lacks a column,
     has no row, or holds an impossible number.
 
     >>> import pandas as pd
@@ -136,6 +137,7 @@ class Sweep(Result):
     raw: tuple[Path, ...] = ()
     name: str = ""
     latencies: Mapping[RowKey, Any] = field(default_factory=dict, repr=False)
+    also: tuple[Sweep, ...] = ()
 
     def __post_init__(self) -> None:
         where = self.name or self.provenance.source
@@ -165,7 +167,8 @@ class Sweep(Result):
         if series not in self._selected:
             rows = self.points[self.points["series"] == series]
             findings = tuple(f for f in self.findings if f.series in (None, series))
-            self._selected[series] = replace(self, points=rows, findings=findings)
+            also = tuple(other.select(series) for other in self.also if series in other.series)
+            self._selected[series] = replace(self, points=rows, findings=findings, also=also)
         return self._selected[series]
 
     @cached_property
@@ -276,10 +279,12 @@ class Sweep(Result):
     def __repr__(self) -> str:
         shown = ", ".join(self.series[:_NAMED]) + (", ..." if len(self.series) > _NAMED else "")
         load, tool = self.points["load"], self.provenance.tool
+        also = (f"\nalso {other.load_type.listed(sorted(set(other.points['load'])))}" for other in self.also)
         return (
             f"Sweep {self.name or self.provenance.source}: {counted(len(self), 'point')} of "
             f"{counted(len(self.series), 'curve')}{f' by {tool}' if tool else ''}: {shown}\n"
             f"{self.load_type.name}: {load.min():g} to {load.max():g} {self.load_type.unit}"
+            f"{''.join(also)}"
         )
 
     def __len__(self) -> int:
@@ -483,6 +488,33 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
         name,
         {k: v for _, s in labelled for k, v in s.latencies.items()},
     )
+
+
+def of_several_kinds(sweeps: Sequence[Sweep]) -> Sweep:
+    """Sweeps of one device under different kinds of load as one: that of requests in flight, with ``also`` the others.
+
+    Their curves are the same by their names, or as there is one in each. Raises DataError where no curve is in all of
+    them, for two of one kind, and for a kind that is no depth, clients or arrival rate.
+
+    >>> import pandas as pd
+    >>> point = {"series": "4 KiB read", "throughput_per_s": 5e3, "latency_s": 1e-4}
+    >>> closed, opened = (pd.DataFrame({**point, "load": [n]}) for n in (1, 5e3))
+    >>> of_several_kinds([Sweep(opened, ArrivalRate()), Sweep(closed)]).load_type
+    Depth()
+    """
+    first, *others = sorted(sweeps, key=lambda s: not isinstance(s.load_type, ClosedLoad) or s.load_type.thinking_s)
+    kinds = [s.load_type.shared_by(()) for s in sweeps]
+    if len(set(kinds)) < len(kinds) or not all(isinstance(kind, ClosedLoad | ArrivalRate) for kind in kinds):
+        names = " and ".join(kind.name for kind in kinds)
+        raise DataError(f"sweeps over {names} are not one device under several kinds of load; load one of them")
+    if all(len(s.series) == 1 for s in sweeps):
+        others = [replace(s, points=s.points.assign(series=first.series[0])) for s in others]
+    if lone := [s for s in others if not set(first.series) & set(s.series)]:
+        raise DataError(
+            f"{first.name} has the curves {', '.join(first.series[:_NAMED])}, and {lone[0].name} "
+            f"{', '.join(lone[0].series[:_NAMED])}: curves of one device need one name"
+        )
+    return replace(first, also=tuple(others))
 
 
 def _common(values: Iterable[str]) -> str:

@@ -122,7 +122,7 @@ def possible_devices(fit: Calibration, count: int = SPREAD) -> PossibleDevices:
     if not (chained or isinstance(fit.load_type, ClosedLoad)):
         raise DataError(
             f"{fit.series or 'the fit'} is over {fit.load_type.plural}, and only a fit over depths, clients or threads "
-            "predicts another kind of load"
+            f"predicts another kind of load; where it is over rates, fit it so: --model '{ANY_LOAD}'"
         )
     top = reach(fit)
     deepest = max(fit.used) if fit.used and not chained else top / COVERED

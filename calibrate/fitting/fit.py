@@ -23,7 +23,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, Outstanding, ThroughputLoad
-from measure.sweep import Sweep
+from measure.sweep import Sweep, of_several_kinds
 from measure.ties import first_highest, first_lowest
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
 from qsim.errors import InvalidParameterError
@@ -217,7 +217,7 @@ class Fit(Calibration, Result):
 
 
 def fit(
-    sweep: Sweep,
+    sweep: Sweep | Sequence[Sweep],
     use: Sequence[float] | None = None,
     *,
     series: str | None = None,
@@ -226,6 +226,8 @@ def fit(
     peak_per_s: float | None = None,
 ) -> Fit:
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``, or on all of them.
+
+    Several sweeps are one device under several kinds of load, and give one curve: ``fit([closed, open])``.
 
     ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
     (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
@@ -242,6 +244,19 @@ def fit(
     >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
     'p-norm with onset'
     """
+    if isinstance(sweep, Sequence) and sweep and all(isinstance(one, Sweep) for one in sweep):
+        sweep = of_several_kinds(sweep)
+    return _fit(sweep, use, series, model, level, peak_per_s)  # type: ignore[arg-type]
+
+
+def _fit(
+    sweep: Sweep,
+    use: Sequence[float] | None,
+    series: str | None,
+    model: str | None,
+    level: float,
+    peak_per_s: float | None,
+) -> Fit:
     points = points_of(sweep, series)
     if not 0 < level < 1:
         raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
@@ -255,8 +270,12 @@ def fit(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    known = {k: v for k, v in sweep.provenance.details.items() if k == ORIGIN_OF_KIND}
-    made = replace(made, measured=len(points), law=chosen.closed.law, details={**made.details, **known})
+    said = [
+        s.provenance.details[ORIGIN_OF_KIND] for s in (sweep, *sweep.also) if ORIGIN_OF_KIND in s.provenance.details
+    ]
+    known = {ORIGIN_OF_KIND: "; ".join(said)} if said else {}
+    count = len(points) + sum(map(len, points.also))
+    made = replace(made, measured=count, law=chosen.closed.law, details={**made.details, **known})
     return replace(made, contradicted=is_contradicted(made, sweep))
 
 
@@ -271,7 +290,7 @@ def fit_points(
 
 
 def _check_count(points: Points, model: str) -> None:
-    if len(points) < points.load_type.least_points:
+    if len(points) < points.load_type.least_points and not points.also:
         here = f" (here: {points.load_type.texts(points.load)})" if len(points) else ""
         raise DataError(
             f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
@@ -316,7 +335,7 @@ def _assumed(points: Points, peak: float | None) -> Iterator[str]:
         yield f"the peak of {format_bandwidth(peak * CACHE_LINE_BYTES)} {whose}"
     elif peak is not None:
         yield f"the peak of {format_rate(peak)} is given, taken as right to {100 * TOLERANCE:g} %"
-    if len(points) == 1 and isinstance(points.load_type, ClosedLoad):
+    if len(points) == 1 and isinstance(points.load_type, ClosedLoad) and not points.also:
         rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
         deep = "a second, deep point" if points.load[0] <= 4 else points.load_type.at(1)
         only = points.load_type.at(points.load[0])

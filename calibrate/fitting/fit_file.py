@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Estimate
 from calibrate.inference.weights import Weights
-from calibrate.models.calibration import TABLE, USED, Calibration
+from calibrate.models.calibration import ANY_LOAD, TABLE, USED, Calibration
 from measure.errors import DataError
 from measure.loads import ClosedLoad, load_from_dict
 from measure.sweep import Sweep
@@ -117,7 +117,7 @@ def _check_numbers(fit: Calibration) -> None:
     if values.ndim != 2 or directions.shape[:2] != values.shape or not misfit.shape == weight.shape == values.shape[:1]:
         raise ValueError(f"a table with columns of shapes {', '.join(str(c.shape) for c in columns)}")
     scale = fit.table.scale
-    if scale is None and isinstance(fit.load_type, ClosedLoad) and not fit.is_seen_through_chain:
+    if scale is None and isinstance(fit.load_type, ClosedLoad) and fit.model != ANY_LOAD:
         raise ValueError("a table without its scale, as earlier versions wrote")
     if scale is not None and not (type(scale) is int and 0 <= scale < values.shape[1] and directions.shape[2] == 1):
         raise ValueError(f"invalid scale {scale!r}: expected a column of a table with one direction")

@@ -89,24 +89,24 @@ class AnyLoad(OnsetPNorm):
         return (replace(crossing, prior_median=first), headroom, *shape, scv)
 
     def weights(self, points: Points, peak: float | None = None) -> Weights:
-        first, headroom, *others = self.parameters(points.load, points.throughput_per_s, points.response_time_s)
-        is_rate = isinstance(self.load, ArrivalRate | Outstanding)
-        most = float(points.throughput_per_s.max()) * (1.0 if is_rate else BY_CHANCE)
+        kinds = (points, *points.also)
+        columns = ("load", "throughput_per_s", "response_time_s")
+        first, headroom, *others = self.parameters(*(np.concatenate([getattr(p, c) for p in kinds]) for c in columns))
+        seen = [_Seen.of(p, self.misfit.sizes()[0]) for p in kinds]
+        top, most = max(kind.top for kind in seen), max(kind.most for kind in seen)
         if peak is not None:
             headroom = replace(headroom, prior_median=peak / most - 1, prior_log_sd=TOLERANCE * peak / (peak - most))
-        known = {} if points.closed.alone is None else {"scv": points.closed.alone.scv}
+        alone = [p.closed.alone for p in kinds if p.closed.alone is not None]
+        known = {"scv": alone[0].scv} if alone else {}
         strata = [Stratum(one.share, {**one.fixed, **known}) for one in self.strata]
-        seen = _Seen.of(points, self.misfit.sizes()[0])
-        open_load = isinstance(self.load, Outstanding)  # its rate is X, and its number present is no setting
-        as_sent = ArrivalRate() if isinstance(self.load, Outstanding) else self.load
-        sent = (points.throughput_per_s if open_load else points.load).tolist()
 
         def as_peak(values: Array) -> Array:  # Xmax is above the highest throughput, by a headroom
             return np.column_stack([values[:, :1], most * (1 + values[:, 1:2]), values[:, 2:]])
 
         def log_likelihood(values: Array) -> Array:
-            curves = self.curves(as_peak(values), seen.top)
-            return seen.log_likelihood(*_seen_by(as_sent, sent, curves, values[:, SCV]))
+            curves = self.curves(as_peak(values), top)
+            each = [kind.log_likelihood(curves, values[:, SCV]) for kind in seen]
+            return np.asarray(np.sum(each, axis=0))
 
         table = table_by_likelihood((first, headroom, *others), strata, log_likelihood, self.misfit, COUNT, FEWER)
         return replace(table, values=as_peak(table.values))
@@ -162,27 +162,39 @@ class AnyLoad(OnsetPNorm):
 
 @dataclass(frozen=True)
 class _Seen:
-    """Measured response times (m,): logarithms, and the squares of their noise and of their error of sampling.
+    """Measured response times (m,) under ``load``: logarithms, and the squares of their noise and error of sampling.
 
-    ``sizes`` (k,) are those of the misfit; the chain reaches to ``top`` requests present.
+    ``sent`` are the values of the load, ``sizes`` (k,) those of the misfit; the chain reaches to ``top`` requests
+    present, and the peak is above ``most``.
     """
 
+    load: ArrivalRate | ClosedLoad
+    sent: list[float]
     log_response: Array
     noise: Array
     sampling: Array
     sizes: Array
     top: float
+    most: float
 
     @classmethod
     def of(cls, points: Points, sizes: Array) -> _Seen:
+        sent, load = (
+            points.load,
+            points.load_type if isinstance(points.load_type, ArrivalRate | ClosedLoad) else Depth(),
+        )
+        if isinstance(load, Outstanding):  # its rate is X, and its number present is no setting
+            load, sent = ArrivalRate(), points.throughput_per_s
         spread = np.nan_to_num(points.response_spread, nan=0.0) ** 2 / np.maximum(points.repeats, 1)
         requests = np.full(len(points), np.inf) if points.requests is None else points.requests
         present = float((points.throughput_per_s * points.response_time_s).max())
-        top = max(DEEPER * present, LEAST_TOP)
-        return cls(np.log(points.response_time_s), spread, 4 / np.maximum(requests, 1.0), sizes, top)
+        most = float(points.throughput_per_s.max()) * (1.0 if isinstance(load, ArrivalRate) else BY_CHANCE)
+        sampling, top = 4 / np.maximum(requests, 1.0), max(DEEPER * present, LEAST_TOP)
+        return cls(load, sent.tolist(), np.log(points.response_time_s), spread, sampling, sizes, top, most)
 
-    def log_likelihood(self, response: Array, sensitivity: Array) -> Array:
-        """(k, n) for n devices that answer the points in ``response`` (m, n) with this ``sensitivity`` (m, n)."""
+    def log_likelihood(self, curves: Curves, scv: Array) -> Array:
+        """(k, n) of n devices of these ``curves`` whose service times have the ``scv`` (n,)."""
+        response, sensitivity = _seen_by(self.load, self.sent, curves, scv)
         served = np.isfinite(response)
         missed = self.log_response[:, None] - np.log(np.where(served, response, 1.0))
         moved = np.where(served, sensitivity, 1.0) ** 2

@@ -26,7 +26,7 @@ from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_de
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import OpenFacts, Points
 from measure.errors import DataError
-from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, MemoryLoad, Outstanding
+from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, MemoryLoad, Outstanding, load_from_dict
 from measure.units import counted
 from qsim.errors import InvalidParameterError
 
@@ -68,7 +68,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
         return _named_for(points, name)
     if isinstance(points.load_type, MemoryLoad):
         return model_named(next(iter(MODELS[points.load_type.kind])))
-    if points.load_type.thinking_s or is_open(points.load_type):
+    if points.also or points.load_type.thinking_s or is_open(points.load_type):
         return model_named(ANY_LOAD).under(points.load_type)
     if isinstance(points.load_type, ClosedLoad):
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
@@ -84,6 +84,9 @@ def _named_for(points: Points, name: str) -> CurveModel:
     found = model_named(name).under(points.load_type)
     if name == ANY_LOAD and isinstance(points.load_type, ClosedLoad | ArrivalRate):
         return found
+    if points.also:
+        why = f"{name!r} takes one kind of load, and these points are of {1 + len(points.also)}"
+        raise InvalidParameterError("model", why, f"take {ANY_LOAD!r}", value=name)
     if points.load_type.thinking_s:
         raise InvalidParameterError(
             "model", f"{name!r} takes {points.load_type.plural} for requests in flight, and these think", value=name
@@ -126,6 +129,9 @@ TABLE = ("values", "misfit", "weight", "directions")
 
 PRESENT = "most requests present"
 """The key in a device's details of the highest mean number present, X R, that was measured."""
+
+ALSO = "also calibrated on"
+"""The key in a fit's details of points under other kinds of load: each load with ``points`` of load and throughput."""
 
 AXES = 4
 """Number of principal axes of the misfit that are drawn evenly."""
@@ -192,6 +198,8 @@ class Calibration:
         noise = points.noise()
         columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
         used: Any = {name: tuple(column.tolist()) for name, column in zip(USED, columns, strict=True)}
+        pairs = [(p, np.column_stack([p.load, p.throughput_per_s]).tolist()) for p in points.also]
+        also = [{**p.load_type.to_dict(), "points": of_kind} for p, of_kind in pairs]
         return cls(
             model=curve_model.name,
             assumption=curve_model.assumption,
@@ -204,6 +212,7 @@ class Calibration:
             points=points,
             between_runs=points.between_runs,
             known_peak_per_s=peak,
+            details={ALSO: also} if also else {},
             **used,
         )
 
@@ -292,9 +301,20 @@ class Calibration:
             np.array(seen),
         )
 
+    @property
+    def also(self) -> list[tuple[Load, Array]]:
+        """Other kinds of load that it was calibrated on, each with the loads and throughputs (m, 2)."""
+        return [(load_from_dict(one), np.array(one["points"])) for one in self.details.get(ALSO, ())]
+
     def was_used(self, points: Points) -> Mask:
         """True (m,) for ``points`` that this fit was calibrated on: the same load and the same throughput."""
-        pairs = list(zip(self.used, self.used_throughput_per_s, strict=True))
+        own = np.column_stack([self.used, self.used_throughput_per_s])
+        pairs = [
+            pair
+            for load, seen in ((self.load_type, own), *self.also)
+            if load.kind == points.load_type.kind and load.thinking_s == points.load_type.thinking_s
+            for pair in seen
+        ]
         measured = zip(points.load, points.throughput_per_s, strict=True)
         return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
 
@@ -303,10 +323,17 @@ class Calibration:
         """The calibration points in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
         if not self.used:
             return "no measurement"
-        if self.measured == len(self.used) > 1:
-            return f"all {counted(self.measured, 'point')}"
-        part = f" ({len(self.used)} of {counted(self.measured, 'point')})" if self.measured > len(self.used) else ""
-        return f"{self.load_type.listed(self.used)}{part}"
+        count = len(self.used) + sum(len(seen) for _, seen in self.also)
+        if self.measured == count > 1:
+            return f"all {counted(self.measured, 'point')}{f', {self.listed}' if self.also else ''}"
+        part = f" ({count} of {counted(self.measured, 'point')})" if self.measured > count else ""
+        return f"{self.listed}{part}"
+
+    @property
+    def listed(self) -> str:
+        """The calibration points of every kind of load: ``depths 1 and 8 and rates 30.0 /s and 80.0 /s``."""
+        others = (load.listed(seen[:, 0]) for load, seen in self.also)
+        return " and ".join([self.load_type.listed(self.used), *others])
 
 
 def estimates(

@@ -109,9 +109,11 @@ def _basis(comparison: Comparison) -> str:
         return f"predicted from {fit.basis}"
     if not comparison.held_out.any():
         return "fitted to its only point" if len(comparison.points) == 1 else "fitted to all of its points"
+    if not comparison.is_own_kind:
+        return f"predicted from {fit.listed}, with another kind of load"
     elsewhere = ", which are left out" if comparison.left_out else " of another run"
     where = " alone" if comparison.calibrated_here else elsewhere
-    return f"predicted from {fit.load_type.listed(fit.used)}{where}"
+    return f"predicted from {fit.listed}{where}"
 
 
 def _knees(done: Sequence[Comparison]) -> list[str]:

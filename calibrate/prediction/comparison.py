@@ -13,7 +13,7 @@ import numpy as np
 from calibrate.fitting.answer import knee_word
 from calibrate.fitting.fit import Fit, doubts_of_its_points, fit
 from calibrate.fitting.knee import Knee
-from calibrate.fitting.predicted_curve import Prediction, grid
+from calibrate.fitting.predicted_curve import Prediction, grid, is_own_kind
 from calibrate.inference.parameters import Array, Mask
 from calibrate.next import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, points_of, residuals_pct
@@ -139,6 +139,8 @@ class Comparison(Result):
                 (0.0, 72) if isinstance(self.points.load_type, InjectedDelay) else (min(1.0, float(load.min())), 48)
             )
             drawn = grid(low, float(load.max()), count)
+        if not self.is_own_kind:
+            return self.fit.predict(replace(self.points.load_type, values=drawn.tolist()), refuse=False)
         among = knee is not None and drawn[0] <= knee <= drawn[-1]
         return self.fit.predict(np.union1d(drawn, [knee]) if among else drawn, refuse=False)
 
@@ -149,11 +151,16 @@ class Comparison(Result):
         The knee's own are medians over all curves, each at its own knee, and may lie off the median curve.
         """
         knee, curve = self.knee, self.smooth
-        if knee.load is None:
+        if knee.load is None or not self.is_own_kind:
             return knee.throughput_per_s, knee.response_time_s
         curve = curve if knee.load in curve.load else self.fit.predict([knee.load], refuse=False)
         at = int(np.searchsorted(curve.load, knee.load))
         return float(curve.throughput_per_s[at]), float(curve.response_time_s[at])
+
+    @property
+    def is_own_kind(self) -> bool:
+        """Whether the points vary the load that the fit was calibrated under."""
+        return is_own_kind(self.fit.load_type, self.points.load_type)
 
     @property
     def is_open(self) -> bool:
@@ -284,7 +291,7 @@ class Comparison(Result):
     @property
     def split(self) -> str:
         """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
-        used, held = self.points.load_type.texts(self.fit.used), int(self.held_out.sum())
+        used, held = self.fit.load_type.texts(self.fit.used), int(self.held_out.sum())
         if not self.calibrated_here:
             where = "before, on" if self.left_out else "elsewhere, on"
             made = f"calibrated {where} {self.fit.load_type.plural} {used}" if used else "not calibrated"
@@ -319,7 +326,8 @@ class Comparison(Result):
         ]
         return {
             "series": self.series,
-            "load": self.fit.load_name,
+            "load": self.fit.load_name if self.is_own_kind else self.points.load_type.named,
+            **({} if self.is_own_kind else {"knee_load": self.fit.load_name}),
             "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
             "knee": {**self.knee.to_dict(), "sure": knee_word(self.fit)},
@@ -393,8 +401,9 @@ def compare(
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends
     and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next`). ``series`` and
-    ``model`` are as in ``fit``. ``fitted`` is an existing fit (from a data sheet, another run, or this one) to use
-    instead of a calibration; its calibration points are those with the same load and throughput as one of the fit's.
+    ``model`` are as in ``fit``. ``fitted`` is an existing fit (from a data sheet, another run, another kind of load, or
+    this one) to use instead of a calibration; its calibration points are those with the same load and throughput as one
+    of the fit's.
     Raises DataError and ValueError as ``fit`` does.
 
     >>> from measure import load_dataset
@@ -407,7 +416,7 @@ def compare(
         chosen = loads_to_calibrate_on(points) if use is None else use
         fitted = fit(sweep, chosen, series=series, model=model)
     made = fitted
-    if made.load_type.kind != points.load_type.kind:
+    if made.load_type.kind != points.load_type.kind and not isinstance(points.load_type, ArrivalRate | ClosedLoad):
         raise DataError(
             f"the fit is for {made.load_name}, but {points.series} varies the "
             f"{points.load_type.kind.replace('_', ' ')}; fit this sweep itself: qsim fit DATA"

@@ -90,7 +90,9 @@ def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
     >>> [finding.check for finding in audit(printed) if finding.severity == "error"]
     ['littles-law']
     """
-    found = _every_finding(sweep)
+    found = [*_every_finding(sweep), *(f for other in sweep.also for f in audit(other))]
+    if sweep.also:  # what one kind of load does not reach, another may
+        found = [f for f in found if f.check != "no-saturated-point"]
     if series is not None:
         return _sorted([f for f in found if f.series in (None, series)])
     return _sorted(merged(found))

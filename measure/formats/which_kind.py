@@ -70,11 +70,31 @@ def of_its_kind(sweep: Sweep, told: Mapping[str, str]) -> Sweep:
 
     Raises DataError for what cannot be: a think time of another load than clients, or beyond N / X.
     """
+    if sweep.also:
+        parts = [_part_of_its_kind(part, told) for part in (replace(sweep, also=()), *sweep.also)]
+        return replace(parts[0], also=tuple(parts[1:]))
     if "gaps" in told:
         sweep = _with_gaps(sweep, told["gaps"])
     if "think" in told:
         return _told(sweep, told["think"])
     return _found(sweep) if _may_think(sweep) else sweep
+
+
+def said(sweep: Sweep, kind: str) -> Sweep:
+    """The sweep of the ``kind`` that a column of its table says: closed, thinking, poisson or paced."""
+    if kind == "closed":
+        return _known(sweep, "no think time: told")
+    if kind == "thinking":
+        noun = sweep.load_type.plural if isinstance(sweep.load_type, Clients) else "users"
+        return replace(sweep, load_type=Clients(think=None, noun=noun))
+    return _with_gaps(sweep, kind)
+
+
+def _part_of_its_kind(part: Sweep, told: Mapping[str, str]) -> Sweep:
+    """``of_its_kind`` of the points of one kind among several: what is told holds for those that it can be true of."""
+    of_rates, known = isinstance(part.load_type, ArrivalRate), ORIGIN_OF_KIND in part.provenance.details
+    mine = {"gaps"} if of_rates else set() if known else {"think"}
+    return of_its_kind(part, {key: text for key, text in told.items() if key in mine})
 
 
 def unanswered(sweep: Sweep, series: str) -> str:
@@ -132,8 +152,10 @@ def _told(sweep: Sweep, text: str) -> Sweep:
 def _may_think(sweep: Sweep) -> bool:
     """Whether the load may be users who think: a count of clients, or one whose column does not speak of requests."""
     load = sweep.load_type
+    if ORIGIN_OF_KIND in sweep.provenance.details:
+        return False
     if isinstance(load, Clients):
-        return load.think == 0
+        return not load.think
     column = sweep.provenance.details.get("columns", {}).get("depth", "")
     return isinstance(load, Depth) and bool(column) and not _COUNTS_REQUESTS.search(column)
 
@@ -180,7 +202,8 @@ def _found(sweep: Sweep) -> Sweep:
     """The sweep of the kind that its points tell."""
     curves = _curves(sweep)
     if not curves or all(_is_in_flight(c) for c in curves.values()):
-        return sweep
+        told = sweep.load_type
+        return replace(sweep, load_type=replace(told, think=0.0)) if isinstance(told, Clients) else sweep
     whole = _Curve(*(np.concatenate([getattr(c, name) for c in curves.values()]) for name in _Curve.fields()))
     think, load = whole.think, sweep.load_type
     middle = float(np.median(think))
@@ -195,8 +218,7 @@ def _found(sweep: Sweep) -> Sweep:
             f"{said}: N / X - R is {_range(think)} at every point.",
             remedy=f"if you know their think time, say it: --columns think={_time(middle).replace(' ', '')}",
         )
-        known = replace(sweep, load_type=made, findings=(*sweep.findings, finding))
-        return _known(known, said)
+        return _known(replace(sweep, load_type=made, findings=(*sweep.findings, finding)), said)
     asked = []
     for series, curve in curves.items():
         if not _is_in_flight(curve):

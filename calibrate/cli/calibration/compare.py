@@ -40,7 +40,8 @@ HELP = """Calibrate on a few points, predict the others, and report what is miss
 
 Without --use it calibrates on depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads on the
 smallest, a middle one and the largest. Datasets are corrected by what their audit proves. Several DATA (directories, or
-files of a curve each) are devices side by side, the first the baseline; files of single points are one device.
+files of a curve each) are devices side by side, the first the baseline; files of single points are one device. A fit of
+one kind of load predicts another: qsim fit closed/ --out fit.json, then compare open/ --prediction fit.json.
 
 \b
 Examples:
@@ -186,8 +187,8 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource], *, det
     title = _title(list(devices)) if len(devices) > 1 else sources[0].title
     curves = [c if len(devices) == 1 else replace(c, points=replace(c.points, series=n)) for n, _, c in _named(devices)]
     blocks = []
-    for kind in dict.fromkeys(c.fit.load_type.kind for c in curves):
-        alike = [c for c in curves if c.fit.load_type.kind == kind]
+    for kind in dict.fromkeys(_kind(c) for c in curves):
+        alike = [c for c in curves if _kind(c) == kind]
         first, *others = answer(alike)
         named = first if title == alike[0].series and len(alike) == 1 else f"{title}: {first}"
         points = answer_table(alike, None if details else MOST_POINTS)
@@ -197,6 +198,12 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource], *, det
     audit = audit_text(findings, unchecked, "DATA" if len(devices) > 1 else sources[0].arguments)
     tails = {name: d.tails[c.series] for name, d, c in _named(devices) if c.series in d.tails}
     return "\n".join(["\n\n".join(blocks), *tails_line(tails), labelled("AUDIT", audit), labelled("MORE", MORE)])
+
+
+def _kind(comparison: Comparison) -> tuple[str, bool]:
+    """The kind of load of the points: that of users who think is one of its own."""
+    load = comparison.points.load_type
+    return load.kind, load.thinking_s > 0
 
 
 def _details(devices: Mapping[str, Device]) -> Iterator[str]:
@@ -343,7 +350,13 @@ def calibrated_device(
 
     found, refused = of_each(names, compared, NOT_COMPARED, name)
     tails = simulated_tails([(c.fit, n, None) for n, c in found.items()], sweep)
-    return Device(sweep, names, [*found.values()], refused, tails)
+    of_others = [
+        calibrate.compare(other, series=curve, fitted=c.fit)
+        for curve, c in found.items()
+        for other in sweep.also
+        if curve in other.series
+    ]
+    return Device(sweep, names, [*found.values(), *of_others], refused, tails)
 
 
 def predicted_device(

@@ -16,9 +16,12 @@ from measure.loads import ClosedLoad
 
 HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with 90 % intervals.
 
+DATA under different kinds of load (depths, users who think, rates) are one device, and calibrate one curve.
+
 \b
 Examples:
 qsim fit sweep/ --use 1,32 --out fit.json
+qsim fit closed/ open/
 qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
 """
 

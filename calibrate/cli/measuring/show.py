@@ -56,9 +56,9 @@ def show(
 
     found = _measured(data or (), dataset or (), columns)
     if series is not None:
-        known_series(list(dict.fromkeys(name for one in found.values() for name in one.series)), series)
-        found = {source: one.of(series) for source, one in found.items() if series in one.series}
-    shown = list(found.values())
+        known_series(list(dict.fromkeys(name for _, one in found for name in one.series)), series)
+        found = [(source, one.of(series)) for source, one in found if series in one.series]
+    shown = [one for _, one in found]
     sections, fitted = drawn(shown, [""] * len(shown))
     title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
     return Result(
@@ -79,14 +79,16 @@ def drawn(shown: Sequence[MeasuredData], purposes: Sequence[str]) -> tuple[list[
 
 
 def _text(
-    found: Mapping[str, MeasuredData],
+    found: Sequence[tuple[str, MeasuredData]],
     sections: Sequence[Section],
     fitted: Sequence[Mapping[str, Fit]],
     *,
     details: bool,
 ) -> str:
-    each = zip(sections, fitted, found, (one.sweep for one in found.values()), strict=True)
-    texts = [section_text(*one, details=details) for one in each]
+    texts = [
+        section_text(section, fits, source, one.sweep, details=details)
+        for section, fits, (source, one) in zip(sections, fitted, found, strict=True)
+    ]
     more = labelled("MORE", "--details: every point and finding;   --report measured.html: plots")
     return "\n\n\n".join(texts) + ("" if details else f"\n\n{more}")
 
@@ -135,15 +137,22 @@ def _view_text(view: View, most: int | None) -> str:
     return "\n".join([view.title, replace(view.text, foot=()).text(most), *more, *view.text.foot])
 
 
-def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> dict[str, MeasuredData]:
-    """The files together as one, each sweep of a directory, each dataset: by its source as other commands take it."""
+def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> list[tuple[str, MeasuredData]]:
+    """The files together as one, each sweep of a directory, each dataset, with its source as other commands take it.
+
+    Of several kinds of load each is by itself.
+    """
     from calibrate.report.measured import measured, published
 
     files = [name for name in data if not Path(name).is_dir()]
     folders = [str(p) for name in data if Path(name).is_dir() for p in _sweeps_in(Path(name))]
     sources = [DataSource(names, None, columns) for names in ([files] if files else []) + [[name] for name in folders]]
-    found = {source.arguments: measured(source.load(), ", ".join(source.data)) for source in sources}
-    return found | {f"--dataset {name}": published(name) for name in datasets}
+    found = []
+    for source in sources:
+        sweep = source.load()
+        parts = (replace(sweep, also=()), *sweep.also) if sweep.also else (sweep,)
+        found += [(source.arguments, measured(part, ", ".join(source.data))) for part in parts]
+    return [*found, *((f"--dataset {name}", published(name)) for name in datasets)]
 
 
 def _sweeps_in(directory: Path) -> list[Path]:

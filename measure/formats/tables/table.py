@@ -48,9 +48,11 @@ from measure.formats.tables.column_names import (
 )
 from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.curves import split_jobs, split_series, split_settings, without_copies
+from measure.formats.tables.kinds import by_kind
+from measure.formats.which_kind import said
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
-from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
+from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series, of_several_kinds
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
 _WORDS = {"load": "load", **WORDS, "jobs": "number of jobs", "pipeline": "pipeline"}
@@ -81,6 +83,16 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
+    if parts := by_kind(table, columns, name):
+        found = [said(_of_one_kind(part, roles or None, units, name), kind) for kind, (part, roles) in parts.items()]
+        return of_several_kinds(found) if len(found) > 1 else found[0]
+    return _of_one_kind(table, columns, units, name)
+
+
+def _of_one_kind(
+    table: TextTable, columns: Mapping[str, str] | None, units: Mapping[str, str] | None, name: str
+) -> Sweep:
+    """The sweep in a table over one kind of load."""
     table, over_time = (table, []) if columns else with_load_over_time(table, name)
     roles = assign_roles(table, columns, units, name)
     table = with_points(table, roles.numeric, name)

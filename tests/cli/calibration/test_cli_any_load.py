@@ -87,3 +87,38 @@ def test_a_load_of_unknown_kind_is_asked_about_before_a_model_is_fitted(qsim, tm
         assert said in run.err
         assert len(run.err.strip().splitlines()) == 1
     assert qsim("fit", str(path), "--columns", "think=0").code == 0
+
+
+MIXED = """kind,load,requests_per_s,latency_ms
+closed,1,100,10
+closed,2,200,10
+closed,4,400,10
+closed,8,400,20
+poisson,120,120,10.07
+poisson,320,320,17.46
+"""
+
+
+def test_a_table_of_several_kinds_is_fitted_compared_and_shown(qsim, tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text(MIXED)
+    assert "depths 1, 2, 4 and 8 and rates 120 /s and 320 /s" in qsim("fit", str(path)).out
+    compared = qsim("compare", str(path), "--use", "1,4,8")
+    assert "predicted from depths 1, 4 and 8, with another kind of load" in compared.out
+    assert "Both held-out points are inside" in compared.out
+    assert {s["load"] for s in qsim("compare", str(path), "--json").json["series"]} == {
+        "outstanding requests N",
+        "arrival rate (requests/s)",
+    }
+    shown = qsim("show", str(path)).out
+    assert "320 /s" in shown
+
+
+def test_a_fit_of_one_kind_is_compared_with_points_of_another(qsim, tmp_path, drive):
+    fitted, opened, report = tmp_path / "fit.json", tmp_path / "open.csv", tmp_path / "report.html"
+    assert qsim("fit", drive, "--out", str(fitted)).code == 0
+    opened.write_text("arrival_rate,iops,latency_ms\n400,400,3.02\n1000,1000,4.53\n")
+    compared = qsim("compare", str(opened), "--prediction", str(fitted), "--report", str(report))
+    assert "with another kind of load" in compared.out
+    assert "held-out points are inside" in compared.out
+    assert report.exists()
