@@ -27,7 +27,7 @@ from measure.formats.which_kind import ORIGIN_OF_KIND, unanswered
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
 from measure.sweep import IN_BURSTS, WOKEN_LATE, Sweep, histograms
-from measure.units import format_duration
+from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +60,9 @@ SHORTEST = 0.01
 
 LAW_BINS = 64
 """The number of bins of the law of latencies at depth 1, spaced evenly in their logarithms."""
+
+UNSERVED = 0.02
+"""A rate of which a larger share did not come, beyond the error of counting, is no load: what came is the capacity."""
 
 ONE_LINK = 1.1
 """Two block sizes whose bandwidths differ by at most this factor are limited by the same link."""
@@ -114,10 +117,12 @@ class OpenFacts(Facts):
     """Facts of an open load: the requested rates (m,), 1/s, by which a point may be selected too.
 
     ``of_service``: whether a load generator of services sent them, so that the device is nothing that sleeps.
+    ``capacity_per_s`` is the throughput where more was asked for than came; None where all came.
     """
 
     asked: Array | None = None
     of_service: bool = False
+    capacity_per_s: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +175,12 @@ class Points:
     def asked(self) -> Array | None:
         """The requested rates (m,) of an open load, 1/s; None where unknown."""
         return self.facts.asked if isinstance(self.facts, OpenFacts) else None
+
+    @property
+    def capacity_per_s(self) -> float | None:
+        """The highest throughput that came where more was asked for, of every kind of load; None where all came."""
+        known = [p.facts.capacity_per_s for p in (self, *self.also) if isinstance(p.facts, OpenFacts)]
+        return max((each for each in known if each is not None), default=None)
 
     @property
     def known_peak_per_s(self) -> float | None:
@@ -351,8 +362,32 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         facts=facts,
         **_origins(means),
     )
+    made = _served(made) if isinstance(load, ArrivalRate) else made
     also = tuple(_points_of(other, one.series[0]) for other in one.also if one.series[0] in other.series)
     return replace(made, between_runs=between_runs(sweep.provenance.details, made), also=also)
+
+
+def _served(points: Points) -> Points:
+    """The points whose requests all came; of the others the throughput is the capacity, and no response is known.
+
+    Their queue grew as long as the run lasted, and their response time with it.
+    """
+    asked = points.load if points.asked is None else points.asked
+    requests = np.full(len(points), np.inf) if points.requests is None else np.nan_to_num(points.requests, nan=np.inf)
+    least = 1 - np.fmax(UNSERVED, 3 / np.sqrt(requests))  # three standard errors of a Poisson count
+    behind = points.throughput_per_s < least * asked
+    if not behind.any():
+        return points
+    came, capacity = points.throughput_per_s[behind], float(points.throughput_per_s[behind].max())
+    rates = f"of {', '.join(map(format_rate, asked[behind]))} asked for {', '.join(map(format_rate, came))} came"
+    if behind.all():
+        raise DataError(
+            f"{points.series}: {rates}: the device was overloaded at every rate, and its responses last as long as the "
+            f"runs; measure below {format_rate(capacity)}"
+        )
+    note = f"{rates}: the capacity, and no response"
+    facts = replace(points.facts, capacity_per_s=capacity) if isinstance(points.facts, OpenFacts) else points.facts
+    return replace(points, facts=facts, notes=(*points.notes, note)).at(~behind)
 
 
 def _origins(means: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from measure.directories import load_directory
 from measure.errors import DataError
 from measure.formats.by_format import NAMES, Columns, Format, InputFile, counted_characters, read_file, sweep_of
-from measure.loads import Load
-from measure.sweep import Sweep, join, of_several_kinds
+from measure.loads import ArrivalRate, ClosedLoad, Load
+from measure.sweep import Sweep, join, of_several_kinds, way_of_coming
 from measure.text_files import STDIN, shown_name
 
 
@@ -57,11 +57,13 @@ def load(
 
 def _by_kind(paths: Sequence[Path], columns: Columns, units: Columns) -> list[Sweep] | None:
     """A sweep for each kind of load in ``paths``; None where they are of one kind, or cannot be read one by one."""
-    groups: dict[Load, list[Path]] = {}
+    groups: dict[tuple[str, Load | float | None], list[Path]] = {}
+    several = False
     try:
         for path in paths:
-            groups.setdefault(_load_one(path, columns, units).load_type.shared_by(()), []).append(path)
-        several = len(groups) > 1
+            load_type = _load_one(path, columns, units).load_type
+            groups.setdefault(way_of_coming(load_type), []).append(path)
+            several = len(groups) > 1 and isinstance(load_type, ArrivalRate | ClosedLoad)
         return [load(group, columns, units) for group in groups.values()] if several else None
     except DataError:
         return None

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import ArrivalRate, ClosedLoad, Depth, Load
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, WORDS, of_mean, word_of
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
@@ -490,6 +490,12 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
     )
 
 
+def way_of_coming(load: Load) -> tuple[str, Load | float | None]:
+    """How requests come, whatever they are called: loads of one way are one kind."""
+    think = load.think if isinstance(load, Clients) else 0.0
+    return load.kind, think if isinstance(load, ClosedLoad) else load.shared_by(())
+
+
 def of_several_kinds(sweeps: Sequence[Sweep]) -> Sweep:
     """Sweeps of one device under different kinds of load as one: that of requests in flight, with ``also`` the others.
 
@@ -503,8 +509,9 @@ def of_several_kinds(sweeps: Sequence[Sweep]) -> Sweep:
     Depth()
     """
     first, *others = sorted(sweeps, key=lambda s: not isinstance(s.load_type, ClosedLoad) or s.load_type.thinking_s)
-    kinds = [s.load_type.shared_by(()) for s in sweeps]
-    if len(set(kinds)) < len(kinds) or not all(isinstance(kind, ClosedLoad | ArrivalRate) for kind in kinds):
+    kinds = [s.load_type for s in sweeps]
+    ways = {way_of_coming(kind) for kind in kinds}
+    if len(ways) < len(kinds) or not all(isinstance(kind, ClosedLoad | ArrivalRate) for kind in kinds):
         names = " and ".join(kind.name for kind in kinds)
         raise DataError(f"sweeps over {names} are not one device under several kinds of load; load one of them")
     if all(len(s.series) == 1 for s in sweeps):

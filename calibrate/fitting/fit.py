@@ -24,7 +24,7 @@ from measure.findings import Finding
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, Outstanding, ThroughputLoad
 from measure.sweep import Sweep, of_several_kinds
-from measure.ties import first_highest, first_lowest
+from measure.ties import first_highest
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by
@@ -358,9 +358,6 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
 WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points")
 """Checks whose warnings matter to a fit; errors always do."""
 
-UNSERVED = 0.05
-"""An open device is overloaded where its throughput is below the arrival rate by more than this share."""
-
 
 def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
     """Whether a finding is evidence against a calibration; missing points do not matter to one made on other data."""
@@ -391,36 +388,12 @@ def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
     True
     """
     noticed = (f for f in sweep.findings if f.series in (None, fit.series))
-    return any(f.contradicts for f in (*not_served(fit), *noticed, *audit(sweep, fit.series)))
+    return any(f.contradicts for f in (*noticed, *audit(sweep, fit.series)))
 
 
 def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:
     """Findings against ``fit`` from its calibration points."""
-    return (*not_served(fit), *missing_its_own_points(fit)) if fit.used else ()
-
-
-def not_served(fit: Fit) -> tuple[Finding, ...]:
-    """Findings where fewer requests completed than arrived: such a queue has no steady state."""
-    if not isinstance(fit.load_type, ArrivalRate):
-        return ()
-    rates, served = np.array(fit.used), np.array(fit.used_throughput_per_s)
-    behind = served < (1 - UNSERVED) * rates
-    if not behind.any():
-        return ()
-    worst = first_lowest(served / rates)
-    kept = ",".join(f"{n:.10g}" for n in rates[~behind])
-    return (
-        Finding(
-            "not-served",
-            "error",
-            f"{format_rate(rates[worst])} arrived and {format_rate(served[worst])} were completed.",
-            "the device is overloaded: the queue grows as long as it is watched, and so does its response time.",
-            f"leave such rates out ({f'--use {kept}, or ' if behind.sum() < len(rates) - 1 else ''}qsim measure fio "
-            "TARGET --arrival-rates, below the peak).",
-            fit.series,
-            float(rates[worst]),
-        ),
-    )
+    return missing_its_own_points(fit) if fit.used else ()
 
 
 def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:

@@ -39,6 +39,9 @@ HEADROOM, HEADROOM_LOG_SD = 0.2, 2.0
 BY_CHANCE = 0.9
 """Users may complete more than the device's peak by chance; an arrival rate above it would not be served."""
 
+CAPACITY_ERROR = 0.03
+"""The relative error of the peak where it was measured as a capacity."""
+
 COUNT = 192
 """Nodes of a set: each costs a chain at every point."""
 
@@ -84,7 +87,7 @@ class AnyLoad(OnsetPNorm):
             loads = throughput = response = np.ones(1)
         crossing, _, *shape = super().parameters(loads, throughput, response)
         first = max(float(response.min() * throughput.max()) * (1 + HEADROOM), 1.05)
-        headroom = Parameter("headroom", "", 1e-6, 1e6, HEADROOM, HEADROOM_LOG_SD)
+        headroom = Parameter(*_HEADROOM, HEADROOM, HEADROOM_LOG_SD)
         scv = Parameter("scv", "", 1e-3, 100.0, 1.0, SCV_LOG_SD)
         return (replace(crossing, prior_median=first), headroom, *shape, scv)
 
@@ -94,8 +97,11 @@ class AnyLoad(OnsetPNorm):
         first, headroom, *others = self.parameters(*(np.concatenate([getattr(p, c) for p in kinds]) for c in columns))
         seen = [_Seen.of(p, self.misfit.sizes()[0]) for p in kinds]
         top, most = max(kind.top for kind in seen), max(kind.most for kind in seen)
-        if peak is not None:
-            headroom = replace(headroom, prior_median=peak / most - 1, prior_log_sd=TOLERANCE * peak / (peak - most))
+        if (capacity := points.capacity_per_s) is not None:
+            most = min(most, BY_CHANCE * capacity)
+            headroom = _headroom_to(capacity, most, CAPACITY_ERROR)
+        elif peak is not None:
+            headroom = _headroom_to(peak, most, TOLERANCE)
         alone = [p.closed.alone for p in kinds if p.closed.alone is not None]
         known = {"scv": alone[0].scv} if alone else {}
         strata = [Stratum(one.share, {**one.fixed, **known}) for one in self.strata]
@@ -158,6 +164,15 @@ class AnyLoad(OnsetPNorm):
         share = SHARES[best] + shift * (SHARES[1] - SHARES[0])
         highest = middle - 0.25 * (left - right) * shift
         return KneePoint(share * peak, share * peak, share / np.exp(highest) / peak)
+
+
+_HEADROOM: tuple[str, str, float, float] = ("headroom", "", 1e-6, 1e6)
+"""The name, unit and bounds of the peak over the highest throughput, minus 1."""
+
+
+def _headroom_to(peak: float, most: float, error: float) -> Parameter:
+    """The headroom above ``most`` to a known ``peak`` with a relative ``error``."""
+    return Parameter(*_HEADROOM, peak / most - 1, error * peak / (peak - most))
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
         return _named_for(points, name)
     if isinstance(points.load_type, MemoryLoad):
         return model_named(next(iter(MODELS[points.load_type.kind])))
-    if points.also or points.load_type.thinking_s or is_open(points.load_type):
+    if points.also or points.capacity_per_s is not None or points.load_type.thinking_s or is_open(points.load_type):
         return model_named(ANY_LOAD).under(points.load_type)
     if isinstance(points.load_type, ClosedLoad):
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()

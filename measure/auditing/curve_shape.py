@@ -253,7 +253,9 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
             "the device is saturated, or the jobs are too few to send that fast."
             if short
             else "the tool rounds the gaps between arrivals to whole microseconds.",
-            "calibrate on the measured rate, never on the one asked for.",
+            "a rate that did not come is a capacity, and its response lasts as long as the run: ask for less."
+            if short
+            else "calibrate on the measured rate, never on the one asked for.",
             series,
             float(asked[worst]),
         )

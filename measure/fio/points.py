@@ -28,7 +28,7 @@ from measure.sweep import IN_BURSTS, describe_series
 from measure.units import counted, format_bytes, format_rate
 
 BUSY = 0.05  # the largest share of time that a submitting job may be busy
-SHORT = 0.05  # relative shortfall of arrivals from which the device counts as overloaded
+SHORT = 0.02  # relative shortfall of arrivals from which the device counts as overloaded
 BURST_REASON = corrected("the requests over time; the device serves in bursts, and part of one more fell into the run")
 _ERRORS = 3.0  # standard errors of a Poisson count that a shortfall must exceed
 

@@ -85,7 +85,7 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
         mean,
         clients=None if arrivals else users,
         unit="users",
-        rate_per_s=rate if arrivals else None,
+        rate_per_s=rate * _dropped(metrics) if arrivals else None,
         gaps="paced",
         cycles="iteration_duration" in metrics,
         percentiles=percents,
@@ -108,18 +108,31 @@ def _users_ramp(metrics: Mapping[str, Any]) -> str:
     return f"the users varied from {active['min']:g} to {active['max']:g} within the run"
 
 
+LAST_ANSWER = 3.0
+"""The last answer of a run is awaited for up to this many mean response times."""
+
 ALL_BUSY = 0.8
 """k6's users iterate without a pause: where fewer than this share are busy, an executor of rates starts them."""
 
 
+def _dropped(metrics: Mapping[str, Any]) -> float:
+    """Iterations that were due over those that were started: k6 drops what finds no user free."""
+    dropped, done = (metrics.get(name, {}).get("count") or 0 for name in ("dropped_iterations", "iterations"))
+    return 1 + float(dropped) / float(done) if done else 1.0
+
+
 def _rate_of_iterations(metrics: Mapping[str, Any], users: float | None) -> str:
-    """What says that iterations were started at a rate, their number times their duration; empty where users loop."""
+    """What says that iterations were started at a rate: they were dropped, or left users idle; empty for a loop."""
     rate = metrics.get("iterations", {}).get("rate")
     mean = metrics.get("iteration_duration", {}).get("avg")
-    if users is None or rate is None or mean is None or rate * mean / 1e3 >= ALL_BUSY * users:
+    if users is None or rate is None or mean is None:
         return ""
-    busy = plain_number(rate * mean / 1e3, 2)
-    return f"k6 started iterations at a rate, in even gaps: they kept {busy} of {users:g} users busy"
+    busy, due = rate * mean / 1e3, _dropped(metrics)
+    if busy >= ALL_BUSY * users and due == 1:
+        return ""
+    kept = f"they kept {plain_number(busy, 2)} of {users:g} users busy"
+    dropped = "" if due == 1 else f", and {plain_number(100 * (1 - 1 / due), 2)} % were dropped"
+    return f"k6 started iterations at a rate, in even gaps: {kept}{dropped}"
 
 
 def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
@@ -133,6 +146,7 @@ def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
     rate, asked = _number(found, "request_throughput", name), found.get("request_rate")
     at_once = found.get("max_concurrency")
     opened = asked not in (None, "inf") and at_once is None
+    load = _load_of_a_count(rate, mean, float(asked), found) if opened and asked is not None else None
     if not opened and at_once is None:
         raise DataError(
             f"{name}: all requests were sent at once (request_rate inf, no max_concurrency), so that no load held; run "
@@ -145,12 +159,18 @@ def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
         rate,
         mean,
         clients=None if opened else float(at_once),  # type: ignore[arg-type]
-        rate_per_s=float(asked) if opened else None,  # type: ignore[arg-type]
+        rate_per_s=load,
         percentiles=percents,
         sd_s=float(found.get("std_e2el_ms") or math.nan) / 1e3,
         requests=found.get("completed"),
         notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
     )
+
+
+def _load_of_a_count(rate: float, mean: float, asked: float, found: Mapping[str, Any]) -> float:
+    """The rate of a run that ends with its last answer: as it came, where the wait for that explains the rest."""
+    seconds = float(found.get("duration") or (found.get("completed") or 0) / rate)
+    return rate if rate < asked <= rate * (1 + LAST_ANSWER * mean / max(seconds, 1e-9)) else asked
 
 
 def _number(values: Mapping[str, Any], key: str, name: str) -> float:

@@ -36,7 +36,7 @@ def by_kind(
     Raises DataError for a declared column that is missing, or holds another word.
     """
     declared = dict(columns or {})
-    if (kinds := _kinds(table, declared.pop(KIND, None), name)) is None:
+    if (kinds := _kinds(table, declared.pop(KIND, None), name)) is None and "load" not in declared:
         kinds = _by_filled_column(table, declared)
     found: dict[str, tuple[TextTable, dict[str, str]]] = {}
     for kind in dict.fromkeys(kinds or ()):

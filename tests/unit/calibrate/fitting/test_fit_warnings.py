@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from made_up import points_at
 
-from calibrate import compare, fit
+from calibrate import fit
 from calibrate.fitting.fit import doubts_about
 from measure import Sweep
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
-from measure.loads import ArrivalRate, InjectedDelay
+from measure.loads import InjectedDelay
 
 CHECK = "misses-its-points"
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -37,19 +37,6 @@ def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
     assert "Universal Scalability Law misses the throughput" in told.message
     assert "qsim compare DATA" in told.remedy
     assert not [f for f in doubts_about(fit(quiet, DEPTHS), quiet) if f.check == CHECK]
-
-
-def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None:
-    def opened(last: float) -> Sweep:
-        rates = np.array([1e3, 4e3, 8e3])
-        return Sweep(points_at(rates, [1e3, 4e3, last], [9e-5, 12e-5, 9e-4]), load_type=ArrivalRate())
-
-    (told,) = [f for f in doubts_about(fit(opened(5e3)), opened(5e3)) if f.check == "not-served"]
-    assert (told.severity, told.load) == ("error", 8e3)
-    assert "8.00 k/s arrived and 5.00 k/s were completed" in told.message
-    assert "--use 1000,4000" in told.remedy
-    assert not [f for f in doubts_about(fit(opened(7.9e3)), opened(7.9e3)) if f.check == "not-served"]
-    assert "not-served" in {f.check for f in compare(opened(5e3)).audit}
 
 
 def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() -> None:

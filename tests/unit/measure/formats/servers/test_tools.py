@@ -294,13 +294,13 @@ def test_of_locust_only_numbers_of_users_that_held_and_answered_count(tmp_path):
     assert (point.load, point.throughput_per_s, point.latency_s) == (8, 10, pytest.approx(0.8))
 
 
-def test_tools_and_kinds_of_load_are_not_mixed(tmp_path):
+def test_tools_are_not_mixed_and_kinds_of_load_are_one_device(tmp_path):
     for name in ("wrk/wrk-c1.txt", "ab/ab-c4.txt"):
         (tmp_path / Path(name).name).write_text((RUNS / name).read_text())
     with pytest.raises(DataError, match="runs of ab and wrk cannot be one sweep"):
         load([tmp_path / "ab-c4.txt", tmp_path / "wrk-c1.txt"])
-    with pytest.raises(DataError, match="runs at a rate and runs with a fixed number of clients"):
-        load([RUNS / "pgbench-rate.txt", RUNS / "pgbench" / "pgbench-c1.txt"])
+    both = load([RUNS / "pgbench-rate.txt", RUNS / "pgbench" / "pgbench-c1.txt"])
+    assert [sweep.load_type.kind for sweep in (both, *both.also)] == ["queue_depth", "arrival_rate"]
 
 
 @pytest.mark.parametrize("tool", ["wrk", "ab", "hey", "oha", "k6"])

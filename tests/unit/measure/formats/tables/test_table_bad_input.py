@@ -33,7 +33,7 @@ def _table(folder: Path, text: str) -> Path:
         (f"{HEADER}nan,nan,nan\n", "none of its 1 row is a whole point"),
         (f"{HEADER}1,100,\n8,,90\n64,,99\n", "no latency is given (line 2), no throughput is given (lines 3, 4)"),
         (
-            "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n,5000,5000,110\n",
+            "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n2,5000,5000,110\n",
             "both 'iodepth' and 'arrival_rate' can be",
         ),
         ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be found"),
