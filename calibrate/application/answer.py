@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from calibrate.application.arrivals import UnderArrivals
 from calibrate.application.system import System
-from calibrate.inference.parameters import Estimate
+from calibrate.inference.parameters import Array, Estimate
 from measure.units import around, format_duration, format_rate, plain_number, with_interval
 from qsim.text_table import table
 
@@ -25,6 +26,8 @@ def system_answer(found: System) -> str:
 
 def answer_parts(found: System) -> dict[str, str]:
     """The lines of ``system_answer``, by label."""
+    if isinstance(found, UnderArrivals):
+        return _arrivals_parts(found)
     share = found.bottleneck_share
     how = "in all draws" if share == 1 else f"in {100 * share:.0f} % of the draws"
     return {
@@ -32,6 +35,31 @@ def answer_parts(found: System) -> dict[str, str]:
         "knee": knee_text(found),
         "doubled": _gains(found),
     }
+
+
+def _arrivals_parts(found: UnderArrivals) -> dict[str, str]:
+    """The bottleneck, the response at the highest rate, and the gain from a second station."""
+    share, rate = found.bottleneck_share, float(found.rates[-1])
+    how = "in all draws" if share == 1 else f"in {100 * share:.0f} % of the draws"
+    stable = float(found.peak.estimate or np.nan)
+    peak, then = found.peak_with_two(found.bottleneck)
+    limits = "" if then == found.bottleneck else f", then {then} limits"
+    gains = sorted((found.gain(name), name) for name in found.doubled)
+    falls = ", ".join(f"{name} by {max(100 * (1 - gain), 0):.0f} %" for gain, name in gains)
+    return {
+        "bottleneck": f"{found.bottleneck} {how}: stable below {_interval(found.peak, format_rate)}",
+        "response": f"{_time(found.response()[:, -1])} at {format_rate(rate)}, {100 * rate / stable:.0f} % of that",
+        "doubled": (
+            f"{found.bottleneck}: stable below {format_rate(peak)}, {_times(peak / stable)}{limits}; at "
+            f"{format_rate(rate)} the response falls with {falls}"
+        ),
+    }
+
+
+def _time(band: Array) -> str:
+    """A response time with its band, whose end may be open."""
+    middle, low, high = (float(v) for v in band)
+    return with_interval(format_duration, middle, low, high if np.isfinite(high) else None)
 
 
 def knee_text(found: System) -> str:
@@ -49,6 +77,8 @@ def knee_text(found: System) -> str:
 def within_text(found: System, response_s: float, share: float | None = None) -> str:
     """The number of clients within an objective for the mean response time or a percentile."""
     most, what = found.within(response_s, share), "mean" if share is None else f"p{100 * share:g}"
+    if isinstance(found, UnderArrivals):
+        return f"up to {_interval(most, format_rate)} the {what} response is within {format_duration(response_s)}"
     if most.estimate == 0:
         least = found.response() if share is None else found.percentile(share)
         return f"none: with {found.clients[0]:g} the {what} response is {format_duration(float(least[0, 0]))}"
@@ -56,7 +86,9 @@ def within_text(found: System, response_s: float, share: float | None = None) ->
 
 
 def system_table(found: System) -> str:
-    """Throughput, response and the utilisation of each station over the clients, with bands."""
+    """Throughput, response and the utilisation of each station over the clients, or over the rates, with bands."""
+    if isinstance(found, UnderArrivals):
+        return _rates_table(found)
     count = len(found.clients)
     asked = found.clients[np.unique(np.rint(np.geomspace(1, count, min(count, SHOWN))).astype(int)) - 1]
     marks = {**_marked(found, found.ninety, "N90"), **_marked(found, found.knee, "N*")}
@@ -77,6 +109,18 @@ def system_table(found: System) -> str:
     shares = (f"P{100 * q:g}" for q in found.percentiles)
     header = ("CLIENTS", f"THROUGHPUT {band}", f"RESPONSE {band}", *shares, *(n.upper() for n in found.stations))
     return table(header, lines, left=0)
+
+
+def _rates_table(found: UnderArrivals) -> str:
+    times = [found.response(), *(found.percentile(q) for q in found.percentiles)]
+    busy = [found.utilization(name)[0] for name in found.stations]
+    lines = [
+        (format_rate(rate), *(_time(each[:, i]) for each in times), *(f"{100 * share[i]:.0f} %" for share in busy))
+        for i, rate in enumerate(found.rates)
+    ]
+    shares = (f"P{100 * q:g}" for q in found.percentiles)
+    response = f"RESPONSE ({100 * found.level:g} % band)"
+    return table(("ARRIVALS", response, *shares, *(n.upper() for n in found.stations)), lines, left=0)
 
 
 def _marked(found: System, place: Estimate, mark: str) -> dict[float, str]:

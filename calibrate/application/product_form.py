@@ -149,7 +149,7 @@ def with_two(stations: Places, clients: Array, seed: int, customers: int) -> dic
     found = {}
     for name, station in stations.items():
         if not station.is_delay:
-            more = {**stations, name: _doubled(station)}
+            more = {**stations, name: two_of(station)}
             found[name] = np.array([float(_run(more, n, seed, customers).throughput) for n in clients])
     return found
 
@@ -174,7 +174,7 @@ def _run(stations: Places, clients: float, seed: int, customers: int) -> Metrics
     return simulate(network, customers=customers, seed=seed, engine="compiled", allow_short=True)
 
 
-def _doubled(station: Station) -> Station:
+def two_of(station: Station) -> Station:
     """Two of it, between which requests are spread evenly."""
     if station.speeds is None:
         return replace(station, servers=2 * station.servers)

@@ -42,7 +42,7 @@ class System(Result):
     """An application over its clients. The first row of an array (rows, m) is the estimate, the others are draws.
 
     ``known_at`` (m,) are the numbers of clients, from one on, at which ``throughputs`` and ``responses`` (rows, m) are
-    known, and ``clients`` the requested ones; ``peaks`` (rows, stations) is the peak of each station, ``doubled``
+    known, and ``loads`` the requested ones; ``peaks`` (rows, stations) is the peak of each station, ``doubled``
     {station: throughput (m,)} the estimate with two of a station. ``percentiles`` {share: times (rows, m)} are those of
     the response time, where simulated.
 
@@ -56,7 +56,7 @@ class System(Result):
     DOUBLED     cpu: peak 8.00 k/s, +100 %; with 1000 clients cpu +24 %, disk +0 %
     """
 
-    clients: Array
+    loads: Array
     stations: tuple[str, ...]
     known_at: Array
     throughputs: Array
@@ -65,6 +65,11 @@ class System(Result):
     doubled: Mapping[str, Array]
     level: float = LEVEL
     percentiles: Mapping[float, Array] = field(default_factory=dict)
+
+    @property
+    def clients(self) -> Array:
+        """The numbers of clients (m,) that were asked for."""
+        return self.loads
 
     @property
     def bottleneck(self) -> str:
@@ -132,7 +137,7 @@ class System(Result):
 
     def gain(self, station: str) -> float:
         """The factor on the throughput at the most clients with two of that station."""
-        last = int(np.searchsorted(self.known_at, self.clients[-1]))
+        last = int(np.searchsorted(self.known_at, self.loads[-1]))
         return float(self.doubled[station][last] / self.throughputs[0, last])
 
     def peak_with_two(self, station: str) -> tuple[float, str]:
@@ -141,10 +146,10 @@ class System(Result):
         return float(peaks.min()), self.stations[first_lowest(peaks)]
 
     def _at(self, rows: Array, at: Sequence[float] | Array | None = None) -> Array:
-        loads = self.clients if at is None else np.asarray(at, dtype=float)
+        loads = self.loads if at is None else np.asarray(at, dtype=float)
         if loads.min() < self.known_at[0] or loads.max() > self.known_at[-1]:
             raise InvalidParameterError(
-                "clients", f"must lie between {self.known_at[0]:g} and {self.known_at[-1]:g}", value=loads.tolist()
+                "at", f"must lie between {self.known_at[0]:g} and {self.known_at[-1]:g}", value=loads.tolist()
             )
         return np.array([np.interp(loads, self.known_at, row) for row in rows])
 
@@ -196,8 +201,9 @@ class System(Result):
 
 def system(
     network: Network | Mapping[str, Station],
-    clients: Sequence[int],
+    clients: Sequence[int] | None = None,
     *,
+    rates: Sequence[float] | None = None,
     draws: int = 200,
     simulate: bool = False,
     seed: int = 0,
@@ -206,13 +212,14 @@ def system(
 ) -> System:
     """The application ``network`` with each number of ``clients`` in it: throughput, response, bottleneck, knee.
 
+    Or under arrivals at each of the ``rates``, 1/s (UnderArrivals): those of a Network with Arrivals by default.
     ``network`` holds stations and delays by name (a qsim.Network without customers, or a mapping), in seconds; those
     of a fit (``fit.station(visits=3)``) include their uncertainty. Solved by formula where every station has product
     form, else, or with ``simulate``, by simulation of ``customers`` responses with each number of clients, which also
     gives percentiles; the bands then hold the simulation's own error too.
 
-    Raises ValueError for clients below 1, for a network of delays alone, and where a device would get more requests
-    than its fit covers.
+    Raises ValueError for clients below 1, for both clients and rates, for a network of delays alone, and where a device
+    would get more requests than its fit covers, or than it serves.
 
     >>> from calibrate import from_datasheet
     >>> from qsim import Delay
@@ -220,14 +227,24 @@ def system(
     >>> system({"think": Delay(0.01), "disk": drive.station(visits=3)}, [1, 10, 100]).bottleneck
     'disk'
     """
-    stations = _stations(network)
-    wanted = _clients(clients)
+    network = _network(network)
     if isinstance(draws, bool) or draws != int(draws) or draws < 1:
         raise InvalidParameterError("draws", f"must be a whole number, 1 or more, not {draws!r}", value=draws)
+    if rates is not None or (network.customers is not None and network.open_classes):
+        from calibrate.application.arrivals import under_arrivals
+
+        if clients is not None:
+            given = "rates are given" if rates is not None else "the network has arrivals from outside"
+            raise InvalidParameterError(
+                "clients", f"must be left out where {given}", "customers circulate, or they arrive"
+            )
+        return under_arrivals(network, rates, draws, simulated=simulate, seed=seed, level=level)
+    if clients is None:
+        raise InvalidParameterError("clients", "must be given, or rates", "as clients=[1, 64] or rates=[100, 200]")
+    stations, wanted = _stations(network), _clients(clients)
     queues = {name: s for name, s in stations.items() if not s.is_delay}
     top = _followed_to(stations, int(wanted[-1]))
-    seeds = _seeds(stations, seed)
-    drawn = {name: _drawn(s, top, draws, seeds.get(name, [])) for name, s in stations.items()}
+    drawn = drawn_stations(stations, dict.fromkeys(stations, top), draws, seed)
     rows = {name: found[0] for name, found in drawn.items()}
     peaks = np.column_stack([np.broadcast_to(drawn[name][1], draws + 1) for name in queues])
     if not simulate and all(product_form.has_product_form(s) for s in queues.values()):
@@ -240,7 +257,7 @@ def system(
     about = product_form.together([r[:1] for r in rows.values()])[0]  # near enough to place 90 % of the peak
     ninety = int(np.argmax(about >= NINETY * peaks[0].min())) + 1
     known_at = np.unique([1.0, *wanted, *(float(n) for n in (knee, ninety) if 1 <= n < wanted[-1])])
-    count = 1 + min(draws, MOST_SIMULATED) * bool(seeds)
+    count = 1 + min(draws, MOST_SIMULATED) * bool(_seeds(stations, seed))
     made = [{name: found[2](i) for name, found in drawn.items()} for i in range(count)]
     throughputs, responses, percentiles = simulated(made, known_at, seed, customers)
     twice = with_two(stations, known_at, seed, customers)
@@ -248,17 +265,22 @@ def system(
     return System(wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level, percentiles)
 
 
-def _stations(network: Network | Mapping[str, Station]) -> dict[str, Station]:
-    if not isinstance(network, Network):
-        if not isinstance(network, Mapping):
-            raise InvalidParameterError("network", f"must be a Network of stations by name, not {network!r}")
-        network = Network(network)
-    if network.routing is not None:
-        raise InvalidParameterError("routing", "must be None", "say how often each station is passed, as visits=3")
-    if all(s.is_delay for s in network.stations.values()):
+def _network(given: Network | Mapping[str, Station]) -> Network:
+    """The network, which must have a queue."""
+    if not isinstance(given, Network):
+        if not isinstance(given, Mapping):
+            raise InvalidParameterError("network", f"must be a Network of stations by name, not {given!r}")
+        given = Network(given)
+    if all(s.is_delay for s in given.stations.values()):
         raise InvalidParameterError(
             "network", "must hold a Station, not delays alone", "where nobody queues there is no bottleneck"
         )
+    return given
+
+
+def _stations(network: Network) -> dict[str, Station]:
+    if network.routing is not None:
+        raise InvalidParameterError("routing", "must be None", "say how often each station is passed, as visits=3")
     return dict(network.stations)
 
 
@@ -274,6 +296,14 @@ def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
     devices = {n: id(s.fit) for n, s in stations.items() if isinstance(s, DeviceStation) and s.fit is not None}
     known = [*dict.fromkeys(devices.values())]
     return {name: [seed, known.index(each)] for name, each in devices.items()}
+
+
+def drawn_stations(
+    stations: product_form.Places, top: Mapping[str, int], draws: int, seed: int
+) -> dict[str, tuple[Array, Array, Callable[[int], Station]]]:
+    """Rates (rows, top), peaks (rows,) and the station of each draw, of each of ``stations``."""
+    seeds = _seeds(stations, seed)
+    return {name: _drawn(s, top[name], draws, seeds.get(name, [])) for name, s in stations.items()}
 
 
 def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Array, Array, Callable[[int], Station]]:

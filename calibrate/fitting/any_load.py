@@ -161,38 +161,43 @@ def _require_served(fit: Calibration, found: PossibleDevices, load: ArrivalRate)
     covered = f"with {middle.n[-1]:g} requests present, {COVERED} times the deepest that was measured"
     if rate >= last:
         peak = float(np.exp(middle.log_rate[0].max()))
-        metastable = f"; up to {format_rate(peak)} it is metastable: {_both_states(found, load)}" if rate < peak else ""
+        metastable = (
+            f"; up to {format_rate(peak)} it is metastable: {both_states(middle, load, found.middle_scv)}"
+            if rate < peak
+            else ""
+        )
         raise DataError(
             f"{fit.series or 'the device'}: {format_rate(rate)} is not served: it completes {format_rate(last)} "
             f"{covered}; ask for less{metastable}"
         )
-    whole = replace(middle, known=middle.n[-1])
-    if load.present(whole, rate, found.middle_scv).beyond[0] > RARE:
-        most = _highest_rate(whole, load, found.middle_scv, rate)
+    most = highest_rate(replace(middle, known=middle.n[-1]), load, found.middle_scv)
+    if most is not None:
         raise DataError(
             f"{fit.series or 'the device'}: at {format_rate(rate)} there are often more requests present than the "
             f"points cover ({middle.n[-1]:g}); ask for {format_rate(most)} at most, or measure deeper"
         )
 
 
-def _both_states(found: PossibleDevices, load: ArrivalRate) -> str:
-    """What a rate above a falling curve gives: while few are present, and once too many are."""
-    rate, middle = max(load.values), found.middle
-    above = np.flatnonzero(np.exp(middle.log_rate[0]) > rate)
-    few = Curves(middle.n[: above[-1] + 1], middle.log_rate[:, : above[-1] + 1])
-    good = few.under_arrivals(rate, 0.5 * (load.gap_scv + found.middle_scv), limited=True)
+def both_states(curve: Curves, load: ArrivalRate, scv: float) -> str:
+    """What a rate above a falling ``curve`` gives: while few are present, and once too many are."""
+    rate = max(load.values)
+    above = np.flatnonzero(np.exp(curve.log_rate[0]) > rate)
+    few = Curves(curve.n[: above[-1] + 1], curve.log_rate[:, : above[-1] + 1])
+    good = few.under_arrivals(rate, 0.5 * (load.gap_scv + scv), limited=True)
     return (
-        f"{format_duration(float(good.response[0]))} while fewer than {middle.n[above[-1]]:g} are present, and a queue "
+        f"{format_duration(float(good.response[0]))} while fewer than {curve.n[above[-1]]:g} are present, and a queue "
         f"that grows once more are"
     )
 
 
-def _highest_rate(curves: Curves, load: ArrivalRate, scv: float, rate: float) -> float:
-    """The highest rate below ``rate`` at which more than ``curves.known`` are rarely present."""
-    low, high = 0.0, rate
+def highest_rate(curve: Curves, load: ArrivalRate, scv: float) -> float | None:
+    """The highest rate at which more than ``curve.known`` are rarely present; None where all of ``load`` are so."""
+    low, high = 0.0, max(load.values)
+    if load.present(curve, high, scv).beyond[0] <= RARE:
+        return None
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if load.present(curves, middle, scv).beyond[0] > RARE else (middle, high)
+        low, high = (low, middle) if load.present(curve, middle, scv).beyond[0] > RARE else (middle, high)
     return low
 
 
@@ -210,7 +215,6 @@ def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[s
         yield f"a think time of {format_duration(load.thinking_s)}; {spread}"
     if isinstance(load, ArrivalRate):
         middle = found.middle
-        if load.present(middle, max(load.values), found.middle_scv).beyond[0] > RARE:
-            most = _highest_rate(middle, load, found.middle_scv, max(load.values))
+        if (most := highest_rate(middle, load, found.middle_scv)) is not None:
             deepest = f"{middle.known:.3g}, {'the deepest measured' if fit.used else 'the knee of the data sheet'}"
             yield f"above {format_rate(most)} more requests are present over 1 % of the time than {deepest}"

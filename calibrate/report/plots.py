@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.application.arrivals import UnderArrivals
 from calibrate.application.system import System
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
@@ -67,7 +68,8 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 def system_figure(found: System) -> Figure:
     """Throughput, response time and the utilisation of each station over the clients, with bands."""
-    return figure_of(system_lines(found), "clients").to_plotly()
+    over = "arrivals (1/s)" if isinstance(found, UnderArrivals) else "clients"
+    return figure_of(system_lines(found), over).to_plotly()
 
 
 def tail_figure(tails: Tails) -> Figure:

@@ -31,7 +31,8 @@ there. Several classes: customers.CLASS, routing.CLASS.NAME. Visits are counts: 
 chance; "geometric:12" any number of mean 12.
 
 A station may be a calibrated device: device="fit.json" (or what a tool wrote), or idle_latency= and peak= of a data
-sheet, with visits=. --clients N tells what an application of such stations does, with 90 % bands.
+sheet, with visits=. --clients N tells what an application of such stations does, with 90 % bands; with arrivals the
+bands are those at their rate.
 
 \b
 Examples:
@@ -68,10 +69,30 @@ def network(
         raise wrong_usage(f"{file} says nothing of customers; give --clients 1..500, or write customers in it")
     if simulate:
         return simulated(model, customers or CUSTOMERS_SIMULATED, seed, with_units=with_units, details=details)
+    bands = _bands(model) if not explain else None
     try:
-        return solved(model, with_units=with_units, explain=explain, details=details)
+        found = solved(model, with_units=with_units, explain=explain, details=details)
+        return found if bands is None else _with_bands(found, bands)
     except qsim.NoFormulaError as error:
         raise wrong_usage(f"{error.reason}; give --simulate") from error
+
+
+def _bands(model: qsim.Network) -> calibrate.System | None:
+    """The application under its arrivals with bands; None without a calibrated device, or with several classes."""
+    from calibrate.fitting.station import DeviceStation
+
+    calibrated = any(isinstance(s, DeviceStation) and s.fit is not None for s in model.stations.values())
+    one = len(model.open_classes) == 1 and not model.closed_classes
+    return calibrate.system(model) if calibrated and one else None
+
+
+def _with_bands(found: Result, bands: calibrate.System) -> Result:
+    from calibrate.application.answer import system_answer, system_table
+
+    return Result(
+        lambda: "\n".join([system_answer(bands), "", system_table(bands), "", found.text()]),
+        lambda: {**found.document(), "application": bands.to_dict()},
+    )
 
 
 def _application(

@@ -107,3 +107,19 @@ def test_visits_and_the_number_of_clients_are_checked(qsim, app):
     assert "extrapolate=True" in qsim("network", app(text=slow), "--clients", "5000").err
     allowed = slow.replace("visits = 3", "visits = 3, extrapolate = true")
     assert qsim("network", app(text=allowed), "--clients", "500").code == 0
+
+
+ARRIVING = 'arrivals = "3000/s"\n' + APP.replace('users = { delay = "20ms" }\n', "")
+
+
+def test_a_file_with_arrivals_gives_the_bands_at_their_rate(qsim, app):
+    run = qsim("network", app(text=ARRIVING))
+    assert run.code == 0, run.err
+    assert run.out.startswith("BOTTLENECK  cpu in all draws: stable below 4.00 k/s")
+    assert "1.8 ms (1.7 to 1.8) at 3.00 k/s" in run.out
+    assert "exact, open network of product form" in run.out
+    assert qsim("network", app(text=ARRIVING), "--json").json["application"]["points"][0]["arrivals_per_s"] == 3000
+    refused = qsim("network", app(text=ARRIVING), "--clients", "1..8")
+    assert (refused.code, "arrivals from outside" in refused.error) == (2, True)
+    unstable = qsim("network", app(text=ARRIVING.replace("3000", "5000")))
+    assert (unstable.code, "rates must be below 4.00 k/s, which cpu serves" in unstable.error) == (2, True)
