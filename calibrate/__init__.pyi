@@ -11,6 +11,7 @@ from .fitting.fit import fit as fit
 from .fitting.fit_file import with_origin as with_origin
 from .fitting.knee import Knee as Knee
 from .fitting.predicted_curve import Prediction as Prediction
+from .fitting.simulated_queue import with_p99 as with_p99
 from .fitting.station import DeviceStation as DeviceStation
 from .next import NextLoad as NextLoad
 from .next import next_load as next_load

@@ -180,8 +180,8 @@ def _require_stable(queues: Places, alone: Mapping[str, Array], rate: float) -> 
         if (most := highest_rate(known, load, 1.0)) is not None:
             raise InvalidParameterError(
                 "rates",
-                f"must be at most {format_rate(most)}: above, {name} often has more than {station.most}, up to which it "
-                "is known",
+                f"must be at most {format_rate(most)}: above, {name} often has more requests than it is known up to, "
+                f"{station.most}",
                 "measure it deeper, or make the station with extrapolate=True",
                 value=rate,
             )

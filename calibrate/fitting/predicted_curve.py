@@ -34,7 +34,8 @@ class Prediction(Result):
     """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
 
     The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
-    quantiles of the same distribution: an estimate lies in its band.
+    quantiles of the same distribution: an estimate lies in its band. ``p99_s`` and its ends are simulated, where asked
+    for (``calibrate.with_p99``).
 
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -56,6 +57,9 @@ class Prediction(Result):
     load_type: Load
     notes: tuple[str, ...] = ()
     block_bytes: float | None = None
+    p99_s: Array | None = None
+    p99_low_s: Array | None = None
+    p99_high_s: Array | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per load, columns as the attributes, SI units."""
@@ -88,6 +92,12 @@ class Prediction(Result):
         high = float(self.response_time_high_s[i])
         return float(self.response_time_s[i]), float(self.response_time_low_s[i]), high if np.isfinite(high) else None
 
+    def p99_band(self, i: int) -> tuple[float, float, float | None]:
+        """The simulated p99 at a load, with the ends of its band; None where it may grow without end."""
+        ends = (self.p99_s, self.p99_low_s, self.p99_high_s)
+        middle, low, high = (float(each[i]) for each in ends if each is not None)
+        return middle, low, high if np.isfinite(high) else None
+
     def _columns(self) -> dict[str, Array]:
         return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
 
@@ -99,12 +109,14 @@ class Prediction(Result):
                 "" if isinstance(load, ThroughputLoad) else with_interval(show, *self.throughput_band(i)),
                 load.moved_text(self.block_bytes, self.throughput_per_s[i]),
                 with_interval(format_duration, *self.response_band(i)),
+                "" if self.p99_s is None else with_interval(format_duration, *self.p99_band(i)),
             )
             for i, n in enumerate(self.load)
         ]
         band = f"({100 * self.level:g} % band)"
         symbol = load.heading if isinstance(load, Clients) and load.think else load.symbol
-        header = (symbol.upper(), f"{load.rate_name.upper()} {band}", "BANDWIDTH", f"RESPONSE {band}")
+        tail = f"P99, SIMULATED {band}"
+        header = (symbol.upper(), f"{load.rate_name.upper()} {band}", "BANDWIDTH", f"RESPONSE {band}", tail)
         return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
 
 

@@ -3,23 +3,33 @@
 In the loop of ``fit.queue(n)`` all n requests are always at the station, which gives each an nth of the rate X(n). Each
 is then a renewal process: its responses are draws of the law of service, with the mean n / X(n), which numpy draws at
 once. The structures of :mod:`calibrate.tails` have several stations and run on the compiled engine.
+
+Under arrivals, or users who think, a mean does not tell the percentiles. ``with_p99`` simulates servers that work as
+the device does alone and at its peak, X(1) and X_peak, in order of arrival with its law of service: on one queue, or
+with a queue each, whichever mean is nearer to that of the chain. Their ratio of p99 to the mean is that of the device.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
+from calibrate.fitting.any_load import PossibleDevices, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
-from calibrate.fitting.station import law_of
+from calibrate.fitting.station import LEAST_SCV, law_of
 from calibrate.inference.parameters import Array
 from calibrate.models.calibration import Calibration
+from measure.loads import ArrivalRate, ClosedLoad
+from qsim import Arrivals, Delay, Deterministic, Distribution, Gamma, Network, Station, simulate
 
 CUSTOMERS = 60_000
 """Requests simulated at each load."""
 SHARES = (0.5, 0.99)
+DRAWN, FEWER, MORE = 16, 20_000, 300_000
+"""Possible devices that are simulated for a band, the requests of each, and those of the device in the middle."""
 Z95 = 1.96
 """Half the width of a 95 % interval, in standard errors."""
 
@@ -63,3 +73,88 @@ def simulated_queue(fit: Calibration, curve: Prediction, seed: int = 0) -> Simul
         np.quantile(shape, SHARES, axis=1) * load / predicted,
         origin,
     )
+
+
+@dataclass(frozen=True)
+class _Servers:
+    """A device as ``servers`` and a constant ``rest`` of each response, with its law of service."""
+
+    servers: int
+    rest: float
+    law: Distribution
+
+    @classmethod
+    def of(cls, fit: Calibration, lone: float, peak: float, scv: float) -> _Servers:
+        """Those of a response ``lone`` to a lone request and of a ``peak``."""
+        servers = max(round(lone * peak), 1)
+        mean = min(servers / peak, lone)
+        if fit.law is not None:
+            return cls(servers, lone - mean, law_of(fit, mean)[0])
+        return cls(servers, lone - mean, Gamma(mean, scv) if scv > LEAST_SCV else Deterministic(mean))
+
+    def mean_and_p99(self, load: ArrivalRate | ClosedLoad, value: float, queues: Queues, count: int) -> Array:
+        """Mean and p99 (2,) of the response under a ``value`` of the load."""
+        device = Station(self.law, servers=self.servers, queues=queues)
+        if isinstance(load, ArrivalRate):
+            law = Deterministic(1 / value) if load.gap_scv == 0 else value
+            network = Network({"device": device}, Arrivals(law))
+        else:
+            network = Network({"think": Delay(load.thinking_s + self.rest), "device": device}, max(round(value), 1))
+        found = simulate(network, customers=count, seed=1, engine="compiled", allow_short=True)
+        return self.rest + np.array([float(found.W), found.quantile(SHARES[1])])
+
+
+Queues = Literal["shared", "random"]
+
+
+def with_p99(fit: Calibration, curve: Prediction) -> Prediction:
+    """``curve``, a prediction under arrivals or users who think, with the simulated p99 and its band at each load.
+
+    >>> from calibrate import from_datasheet
+    >>> from measure import ArrivalRate
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> found = with_p99(drive, drive.predict(ArrivalRate([300e3])))
+    >>> bool(found.p99_low_s <= found.p99_s <= found.p99_high_s)
+    True
+    """
+    load = curve.load_type
+    if not isinstance(load, ArrivalRate | ClosedLoad) or not (isinstance(load, ArrivalRate) or load.thinking_s):
+        return curve
+    found, shares = possible_devices(fit, DRAWN), (0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    each = [_p99_at(fit, found, load, n) for n in curve.load.tolist()]
+    middle = curve.response_time_s * np.array([ratio for ratio, _ in each])
+    low, high = np.quantile([drawn for _, drawn in each], shares, axis=1, method="inverted_cdf")
+    law = "as the histogram of depth 1" if fit.law is not None else f"of an scv near {found.middle_scv:.2g} (gamma)"
+    note = f"p99 is simulated: first come, first served, service {law}"
+    ends = np.minimum(low, middle), np.maximum(high, middle)
+    return replace(curve, p99_s=middle, p99_low_s=ends[0], p99_high_s=ends[1], notes=(*curve.notes, note))
+
+
+def _p99_at(
+    fit: Calibration, found: PossibleDevices, load: ArrivalRate | ClosedLoad, value: float
+) -> tuple[float, Array]:
+    """The ratio of p99 to the mean of the middle device, and the p99 (n,) of the drawn ones."""
+    middle = _devices(fit, found.middle.log_rate, np.array([found.middle_scv]))[0]
+    wanted = float(load.present(found.middle, value, found.middle_scv).response[0])
+    runs = {queues: middle.mean_and_p99(load, value, queues, MORE) for queues in _ways(middle)}
+    queues = min(runs, key=lambda way: abs(math.log(runs[way][0] / wanted)))
+    mean, p99 = middle.mean_and_p99(load, value, queues, FEWER)
+    ratio = float(runs[queues][1] / runs[queues][0])
+    off = ratio / (p99 / mean)  # of a short run, from the same random numbers
+    means = load.present(found.curves, value, found.scv).response
+    drawn = np.full(len(means), np.inf)
+    for i, device in enumerate(_devices(fit, found.curves.log_rate, found.scv)):
+        stable = not isinstance(load, ArrivalRate) or value < device.servers / device.law.mean
+        if stable and np.isfinite(means[i]):
+            mean, p99 = device.mean_and_p99(load, value, queues, FEWER)
+            drawn[i] = means[i] * p99 / mean * off
+    return ratio, drawn
+
+
+def _ways(device: _Servers) -> tuple[Queues, ...]:
+    return ("shared", "random") if device.servers > 1 else ("shared",)
+
+
+def _devices(fit: Calibration, log_rate: Array, scv: Array) -> list[_Servers]:
+    rates = np.exp(log_rate)
+    return [_Servers.of(fit, 1 / row[0], row.max(), float(v)) for row, v in zip(rates, scv, strict=True)]

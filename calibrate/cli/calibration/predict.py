@@ -20,6 +20,7 @@ from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
+from calibrate.fitting.predicted_curve import is_own_kind
 from measure.loads import Bandwidth, InjectedDelay, Load, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration
@@ -182,7 +183,8 @@ def _predicted(
 
     now = of(fit, at or _default_loads(fit), what_ifs.kind_of(change, "today's", 0))
     if change is None:
-        return now
+        other = isinstance(at, Load) and not is_own_kind(fit.load_type, at)
+        return replace(now, curve=calibrate.with_p99(fit, now.curve)) if other else now
     scenario = calibrate.what_if(fit, change)
     changed = of(scenario.fit, _load_of(now.curve), what_ifs.kind_of(change, "the changed", 1))
     return replace(now, then=(scenario, changed))

@@ -29,6 +29,14 @@ def test_arrivals_at_a_rate_are_named_with_their_gaps(qsim, drive):
     assert "evenly spaced arrivals" in qsim("predict", drive, "--at", "800/s:paced").out
 
 
+def test_strangers_are_answered_with_a_simulated_p99(qsim, drive):
+    run = qsim("predict", drive, "--at", "800/s")
+    assert "P99, SIMULATED (90 % band)" in run.out
+    assert "p99 is simulated: first come, first served" in run.out
+    (point,) = qsim("predict", drive, "--at", "800/s", "--json").json["points"]
+    assert point["response_time_s"] < point["p99_low_s"] <= point["p99_s"] <= point["p99_high_s"]
+
+
 def test_users_who_think_obey_the_interactive_response_time_law(qsim, drive):
     (point,) = qsim("predict", drive, "--at", "200users:think=1s", "--json").json["points"]
     assert point["throughput_per_s"] * (point["response_time_s"] + 1) == pytest.approx(200)

@@ -4,11 +4,24 @@ import numpy as np
 import pytest
 from made_up import points_at
 
-from calibrate import Fit, fit, from_datasheet, predict
+from calibrate import Fit, fit, from_datasheet, predict, with_p99
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, Depth, InjectedDelay
-from qsim import MMc, MMcN, solve
+from qsim import (
+    Arrivals,
+    Delay,
+    Deterministic,
+    Distribution,
+    Exponential,
+    MMc,
+    MMcN,
+    Network,
+    Open,
+    Station,
+    simulate,
+    solve,
+)
 
 SERVICE, SERVERS = 0.003, 4
 
@@ -104,3 +117,30 @@ def test_a_data_sheet_predicts_strangers_too() -> None:
     found = predict(sheet, ArrivalRate([60e3, 300e3]))
     assert found.response_time_s[0] == pytest.approx(80e-6, rel=0.05)
     assert found.response_time_s[1] < 2 * 80e-6
+
+
+@pytest.mark.parametrize(("scv", "law"), [(1.0, Exponential(0.01)), (0.0, Deterministic(0.01))])
+def test_p99_under_strangers_and_users_is_that_of_a_long_simulation(scv: float, law: Distribution) -> None:
+    depths = np.array([1, 2, 4, 8, 32])
+    points = points_at(
+        depths, np.minimum(depths, 4) / 0.01, latency_sd_s=np.where(depths == 1, 0.01 * scv**0.5, np.nan)
+    )
+    made = fit(Sweep(points))
+    strangers = with_p99(made, made.predict(ArrivalRate([240.0])))
+    exact = simulate(Open(Exponential(1 / 240), law, servers=4), customers=400_000, seed=3, engine="compiled")
+    assert strangers.p99_s == pytest.approx([exact.quantile(0.99)], rel=0.06)
+    users = with_p99(made, made.predict(Clients([240], think=1.0)))
+    network = Network({"think": Delay(1.0), "device": Station(law, servers=4)}, 240)
+    exact = simulate(network, customers=400_000, seed=3, engine="compiled")
+    assert users.p99_s == pytest.approx([exact.quantile(0.99)], rel=0.06)
+    assert "P99, SIMULATED" in str(users)
+    assert "p99 is simulated" in users.notes[-1]
+
+
+def test_p99_of_eight_queues_joined_at_random_is_longer_than_of_one() -> None:
+    exact = Network({"device": Station(Exponential(0.01), servers=8, queues="random")}, Arrivals(480))
+    depths = [1, 2, 4, 8, 16, 32, 64]
+    rates = [solve(exact.with_population(n)).throughput for n in depths]
+    made = fit(Sweep(points_at(depths, rates, latency_sd_s=[0.01] + [np.nan] * 6)))
+    truth = simulate(exact, customers=400_000, seed=3, engine="compiled").quantile(0.99)
+    assert with_p99(made, made.predict(ArrivalRate([480.0]))).p99_s == pytest.approx([truth], rel=0.15)
