@@ -20,8 +20,9 @@ DOUBLE = 2.0
 
 
 def system_answer(found: System) -> str:
-    """Bottleneck, knee and the gain from a second station."""
-    return "\n".join(f"{label.upper():<{LABEL}}{text}" for label, text in answer_parts(found).items())
+    """Bottleneck, knee and the gain from a second station, and warnings."""
+    parts = [*answer_parts(found).items(), *(("warning", doubt) for doubt in found.doubts)]
+    return "\n".join(f"{label.upper():<{LABEL}}{text}" for label, text in parts)
 
 
 def answer_parts(found: System) -> dict[str, str]:

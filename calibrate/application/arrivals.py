@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.product_form import CYCLES, SHARES, Places
-from calibrate.application.system import MOST_SIMULATED, NINETY, System, drawn_stations
+from calibrate.application.product_form import Places, drawn_row
+from calibrate.application.system import MOST_SIMULATED, NINETY, SIMULATED, System, doubts_of, drawn_stations
 from calibrate.fitting.any_load import both_states, highest_rate
+from calibrate.fitting.station import DeviceStation
 from calibrate.inference.parameters import LEVEL, Array, Estimate
-from measure.loads import ArrivalRate
+from measure.loads import ArrivalRate, ClosedLoad
 from measure.units import format_rate
-from qsim import Arrivals, Exponential, Network, Station, simulate
+from qsim import Arrivals, Exponential, Metrics, Network, Station, simulate
 from qsim.analytic.any_load import Curves, nodes
 from qsim.errors import InvalidParameterError
 
@@ -92,6 +93,7 @@ def under_arrivals(
     *,
     simulated: bool = False,
     seed: int = 0,
+    customers: int = SIMULATED,
     level: float = LEVEL,
 ) -> UnderArrivals:
     """The application ``network`` at each of the ``rates``, by default that of its own arrivals.
@@ -120,16 +122,21 @@ def under_arrivals(
             name: responses[0] - each[name][0] + _responses(_of_two(alone[name][:1]), known_at)[0] for name in queues
         }
         throughputs = np.broadcast_to(known_at, responses.shape)
-        return UnderArrivals(wanted, (*queues,), known_at, throughputs, responses, peaks, doubled, level)
+        known = (wanted, (*queues,), known_at, throughputs, responses, peaks, doubled, level)
+        return UnderArrivals(*known, doubts=_doubts(queues, alone, float(wanted[-1])))
     count = 1 + min(draws, MOST_SIMULATED) * any(len(d[0]) > 1 for d in drawn.values())
     made = [{n: replace(d[2](i), visits=network.stations[n].visits) for n, d in drawn.items()} for i in range(count)]
     scaled = [_scaled(arrivals[1], rate / own) for rate in wanted]
-    runs = [[_run(network, stations, each, seed) for each in scaled] for stations in made]
-    means = np.array([[float(m.W) for m in row] for row in runs])
-    percentiles = {q: np.array([[float(m.quantile(q)) for m in row] for row in runs]) for q in SHARES}
-    doubled = {n: _with_two(network, n, scaled, seed) for n in queues}
+
+    def run(stations: Places, seed: int, customers: int) -> list[Metrics]:
+        return [_run(network, stations, each, seed, customers) for each in scaled]
+
+    _, means, percentiles = product_form.simulated(made, run, seed, customers)
+    doubled = {n: _with_two(network, n, scaled, seed, customers) for n in queues}
     throughputs = np.broadcast_to(wanted, means.shape)
-    return UnderArrivals(wanted, (*queues,), wanted, throughputs, means, peaks[:count], doubled, level, percentiles)
+    peaks = peaks[[0, *(drawn_row(count - 1) + (count > 1))]]
+    simulations = (wanted, (*queues,), wanted, throughputs, means, peaks, doubled, level, percentiles)
+    return UnderArrivals(*simulations, _doubts(queues, alone, float(wanted[-1])))
 
 
 def _of_one_open_class(network: Network, rates: Sequence[float] | None) -> Network:
@@ -187,6 +194,23 @@ def _require_stable(queues: Places, alone: Mapping[str, Array], rate: float) -> 
             )
 
 
+def _doubts(queues: Places, alone: Mapping[str, Array], rate: float) -> tuple[str, ...]:
+    """What speaks against devices as stations, and at which more are often present than were measured."""
+    said = list(doubts_of(queues))
+    for name, station in queues.items():
+        fit = station.fit if isinstance(station, DeviceStation) else None
+        if fit is None or not fit.used or not isinstance(fit.load_type, ClosedLoad):
+            continue
+        deepest = max(fit.used)
+        measured = replace(_curves(alone[name][:1]), known=deepest)
+        if (most := highest_rate(measured, ArrivalRate([rate]), 1.0)) is not None:
+            limit = f"than {deepest:g}, the deepest measured"
+            said.append(
+                f"{name}: above {format_rate(most)} more requests are present over 1 % of the time than {limit}"
+            )
+    return tuple(said)
+
+
 def _curves(rates: Array) -> Curves:
     n = nodes(rates.shape[1])
     return Curves(n, np.log(rates[:, n.astype(int) - 1]))
@@ -213,13 +237,13 @@ def _scaled(arrivals: Arrivals, factor: float) -> Arrivals:
     return Arrivals(laws[None]) if None in laws else Arrivals({str(at): law for at, law in laws.items()})
 
 
-def _run(network: Network, stations: Places, arrivals: Arrivals, seed: int) -> Any:
+def _run(network: Network, stations: Places, arrivals: Arrivals, seed: int, customers: int) -> Metrics:
     places = {name: replace(s, most=None) for name, s in stations.items()}
     asked = Network(places, arrivals, network.routing and network.routing[next(iter(network.classes))])
-    return simulate(asked, customers=CYCLES, seed=seed, engine="compiled", allow_short=True)
+    return simulate(asked, customers=customers, seed=seed, engine="compiled", allow_short=True)
 
 
-def _with_two(network: Network, name: str, arrivals: Sequence[Arrivals], seed: int) -> Array:
+def _with_two(network: Network, name: str, arrivals: Sequence[Arrivals], seed: int, customers: int) -> Array:
     """The response (m,) with two of a station."""
     more = {**network.stations, name: product_form.two_of(network.stations[name])}
-    return np.array([float(_run(network, more, each, seed).W) for each in arrivals])
+    return np.array([float(_run(network, more, each, seed, customers).W) for each in arrivals])

@@ -13,7 +13,7 @@ Only positive numbers are added, where the usual recursion for load-dependent st
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
@@ -26,6 +26,8 @@ from qsim import Exponential, Metrics, Network, Station, simulate
 from qsim._types import IntArray
 
 Places: TypeAlias = Mapping[str, Station]
+Run: TypeAlias = Callable[[Places, int, int], Sequence[Metrics]]
+"""Simulates a network at each load, with a seed and a number of responses."""
 
 TINY = 1e-290
 """Probabilities below this are zero: arithmetic with denormal numbers is slow."""
@@ -117,10 +119,15 @@ ROWS = 200
 """Rows that tell an estimate's distribution."""
 
 
+def run_with(clients: Array) -> Run:
+    """Simulates a network with each number of ``clients`` (m,)."""
+    return lambda stations, seed, customers: [_run(stations, n, seed, customers) for n in clients]
+
+
 def simulated(
-    networks: Sequence[Places], clients: Array, seed: int, customers: int
+    networks: Sequence[Places], run: Run, seed: int, customers: int
 ) -> tuple[Array, Array, Mapping[float, Array]]:
-    """The first of ``networks`` with each number of ``clients`` (m,), by ``customers`` responses in ``RUNS`` runs.
+    """The first of ``networks`` at each load (m,), by ``customers`` responses in ``RUNS`` runs.
 
     Throughput and mean response (1 + ROWS, m), the estimate first, and percentiles {share: (1 + ROWS, m)} of the
     response. The other rows hold what moves the estimate: the draws, which are the other networks, each held against
@@ -128,10 +135,10 @@ def simulated(
     """
     each = max(customers // RUNS, 1)
     seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(RUNS)]
-    runs = np.array([_measured(networks[0], clients, s, each) for s in seeds])
+    runs = np.array([_measured(run(networks[0], s, each)) for s in seeds])
     estimate = runs.mean(axis=0)
     error = runs.std(axis=0, ddof=1) / math.sqrt(RUNS)
-    draws = np.array([_measured(stations, clients, seeds[0], each) for stations in networks[1:]])
+    draws = np.array([_measured(run(stations, seeds[0], each)) for stations in networks[1:]])
     ratios = draws / runs[0] if len(draws) else np.ones((1, *estimate.shape))
     student = stdtrit(RUNS - 1, (np.arange(ROWS) + 0.5) / ROWS)
     moved = ratios[drawn_row(len(draws))] * (estimate + student[:, None, None] * error)
@@ -154,9 +161,8 @@ def with_two(stations: Places, clients: Array, seed: int, customers: int) -> dic
     return found
 
 
-def _measured(stations: Places, clients: Array, seed: int, customers: int) -> Array:
-    """Throughput, mean response and its percentiles (2 + shares, m) of a run with each number of clients."""
-    runs = [_run(stations, n, seed, customers) for n in clients]
+def _measured(runs: Sequence[Metrics]) -> Array:
+    """Throughput, mean response and its percentiles (2 + shares, m) of the run at each load."""
     return np.array(
         [[m.throughput for m in runs], [m.W for m in runs], *([m.quantile(q) for m in runs] for q in SHARES)]
     )

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.product_form import at_rates, drawn_row, simulated, with_two
+from calibrate.application.product_form import at_rates, drawn_row, run_with, simulated, with_two
+from calibrate.fitting.any_load import doubts_of_batches
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.loads import ClosedLoad
@@ -44,7 +45,7 @@ class System(Result):
     ``known_at`` (m,) are the numbers of clients, from one on, at which ``throughputs`` and ``responses`` (rows, m) are
     known, and ``loads`` the requested ones; ``peaks`` (rows, stations) is the peak of each station, ``doubled``
     {station: throughput (m,)} the estimate with two of a station. ``percentiles`` {share: times (rows, m)} are those of
-    the response time, where simulated.
+    the response time, where simulated; ``doubts`` are what speaks against the stations of these devices.
 
     >>> from calibrate import from_datasheet, system
     >>> from qsim import Delay, Exponential, Network, Station
@@ -65,6 +66,7 @@ class System(Result):
     doubled: Mapping[str, Array]
     level: float = LEVEL
     percentiles: Mapping[float, Array] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
 
     @property
     def clients(self) -> Array:
@@ -191,6 +193,7 @@ class System(Result):
             "doubled": {name: self.gain(name) for name in self.doubled},
             "level": self.level,
             "points": self.to_frame().to_dict(orient="records"),
+            **({"doubts": list(self.doubts)} if self.doubts else {}),
         }
 
     plot = shown_by(
@@ -238,7 +241,7 @@ def system(
             raise InvalidParameterError(
                 "clients", f"must be left out where {given}", "customers circulate, or they arrive"
             )
-        return under_arrivals(network, rates, draws, simulated=simulate, seed=seed, level=level)
+        return under_arrivals(network, rates, draws, simulated=simulate, seed=seed, customers=customers, level=level)
     if clients is None:
         raise InvalidParameterError("clients", "must be given, or rates", "as clients=[1, 64] or rates=[100, 200]")
     stations, wanted = _stations(network), _clients(clients)
@@ -252,17 +255,25 @@ def system(
         throughputs = np.broadcast_to(product_form.together([*rows.values()]), (draws + 1, top))
         responses = known_at / throughputs - sum(s.demand for s in stations.values() if s.is_delay)
         twice = {name: _with_two(rows, name) for name in queues}
-        return System(wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level)
+        exact = (wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level)
+        return System(*exact, doubts=doubts_of(queues))
     knee = round(float(peaks[0].min() * sum(1 / r[0, 0] for r in rows.values())))
     about = product_form.together([r[:1] for r in rows.values()])[0]  # near enough to place 90 % of the peak
     ninety = int(np.argmax(about >= NINETY * peaks[0].min())) + 1
     known_at = np.unique([1.0, *wanted, *(float(n) for n in (knee, ninety) if 1 <= n < wanted[-1])])
     count = 1 + min(draws, MOST_SIMULATED) * bool(_seeds(stations, seed))
     made = [{name: found[2](i) for name, found in drawn.items()} for i in range(count)]
-    throughputs, responses, percentiles = simulated(made, known_at, seed, customers)
+    throughputs, responses, percentiles = simulated(made, run_with(known_at), seed, customers)
     twice = with_two(stations, known_at, seed, customers)
     peaks = peaks[[0, *(drawn_row(count - 1) + (count > 1))]]
-    return System(wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level, percentiles)
+    known = (wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level, percentiles)
+    return System(*known, doubts_of(queues))
+
+
+def doubts_of(queues: product_form.Places) -> tuple[str, ...]:
+    """What speaks against devices as stations that know the number present alone."""
+    fits = {n: s.fit for n, s in queues.items() if isinstance(s, DeviceStation) and s.fit is not None}
+    return tuple(f"{name}: {doubt}" for name, fit in fits.items() for doubt in doubts_of_batches(fit))
 
 
 def _network(given: Network | Mapping[str, Station]) -> Network:

@@ -142,7 +142,7 @@ VERDICTS = {
 """The worst severity of a finding -> its meaning for the data."""
 
 
-OF_FITS = ("misses-its-points",)
+OF_FITS = ("misses-its-points", "other-load")
 """Checks of fits, which a warning names and ``qsim audit`` does not make."""
 
 

@@ -21,6 +21,7 @@ from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
 from calibrate.models.any_load import NOT_SERVED, SCV, SCV_LOG_SD
 from calibrate.models.calibration import ANY_LOAD, Calibration
+from calibrate.models.closed import ONSET, OnsetPNorm
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
@@ -30,6 +31,12 @@ from qsim.distributions import law_from_dict
 
 RARE = 0.01
 """The largest share of time with more requests present than the points cover, without a remark."""
+
+CONSTANT = 0.05
+"""The squared coefficient of variation below which service times are constant."""
+
+BATCHED, SURELY = 0.9, 0.95
+"""An onset below the first with this probability."""
 
 STEPS = 24
 """Bisections to the highest rate that the points cover."""
@@ -94,8 +101,14 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
         raise ValueError("a think time is needed to predict: Clients([10, 100], think=1.0)")
     found = possible_devices(fit)
     values = np.array(load.values)
-    if isinstance(load, ArrivalRate) and refuse:
-        _require_served(fit, found, load)
+    doubts = [*doubts_under(fit, found, load)]
+    if isinstance(load, ArrivalRate):
+        try:
+            _require_served(fit, found, load)
+        except DataError as error:
+            if refuse:
+                raise
+            doubts.append(str(error))
     response = np.array([_drawn_responses(found, load.present(found.curves, n, found.scv)) for n in values])
     response = np.minimum(response, NOT_SERVED * np.exp(-found.middle.log_rate[0, 0]))
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
@@ -105,7 +118,8 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
     else:
         x, x_high, x_low = (values / (time + load.thinking_s) for time in (r, r_low, r_high))  # N = X (R + Z)
     columns = (values, x, x_low, x_high, r, r_low, r_high)
-    return Prediction(*columns, fit.level, replace(load, values=()), (*_remarks(fit, found, load),), fit.block_bytes)
+    notes = (*_remarks(fit, found, load),)
+    return Prediction(*columns, fit.level, replace(load, values=()), notes, fit.block_bytes, doubts=tuple(doubts))
 
 
 def drawn_responses(fit: Calibration, load: Load) -> Array:
@@ -213,8 +227,25 @@ def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[s
         yield f"{'Poisson' if load.gap_scv else 'evenly spaced'} arrivals; {spread}"
     elif load.thinking_s:
         yield f"a think time of {format_duration(load.thinking_s)}; {spread}"
-    if isinstance(load, ArrivalRate):
-        middle = found.middle
-        if (most := highest_rate(middle, load, found.middle_scv)) is not None:
-            deepest = f"{middle.known:.3g}, {'the deepest measured' if fit.used else 'the knee of the data sheet'}"
-            yield f"above {format_rate(most)} more requests are present over 1 % of the time than {deepest}"
+
+
+def doubts_under(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[str]:
+    """What speaks against a prediction under ``load`` by the number present alone."""
+    if isinstance(load, ArrivalRate) and (most := highest_rate(found.middle, load, found.middle_scv)) is not None:
+        deepest = f"{found.middle.known:.3g}, {'the deepest measured' if fit.used else 'the knee of the data sheet'}"
+        yield f"above {format_rate(most)} more requests are present over 1 % of the time than {deepest}"
+    yield from doubts_of_batches(fit)
+
+
+def doubts_of_batches(fit: Calibration) -> Iterator[str]:
+    """A remark where a lone request is surely faster than others, as in batches, and service times may vary."""
+    known = _known_scv(fit)
+    if not fit.used or not isinstance(fit.curve_model, OnsetPNorm) or (known is not None and known < CONSTANT):
+        return
+    onset = fit.table.values[:, ONSET]
+    if float(fit.table.weight @ (onset < BATCHED)) > SURELY:
+        middle = float(np.exp(fit.table.weight @ np.log(onset)))
+        yield (
+            f"a lone request takes {middle:.2g} times as long as others, as where they are handled in batches: what is "
+            "present does not tell all then, and under other loads responses may be far longer"
+        )

@@ -355,7 +355,10 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     return {name: figures[name] for name in ("contention", "coherency")}
 
 
-WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points")
+OTHER_LOAD = "other-load"
+"""The check of a prediction under another load than that of the fit."""
+
+WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points", OTHER_LOAD)
 """Checks whose warnings matter to a fit; errors always do."""
 
 

@@ -35,7 +35,7 @@ class Prediction(Result):
 
     The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
     quantiles of the same distribution: an estimate lies in its band. ``p99_s`` and its ends are simulated, where asked
-    for (``calibrate.with_p99``).
+    for (``calibrate.with_p99``). ``notes`` are what it assumes, ``doubts`` what speaks against it.
 
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -60,6 +60,7 @@ class Prediction(Result):
     p99_s: Array | None = None
     p99_low_s: Array | None = None
     p99_high_s: Array | None = None
+    doubts: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """One row per load, columns as the attributes, SI units."""
@@ -117,7 +118,8 @@ class Prediction(Result):
         symbol = load.heading if isinstance(load, Clients) and load.think else load.symbol
         tail = f"P99, SIMULATED {band}"
         header = (symbol.upper(), f"{load.rate_name.upper()} {band}", "BANDWIDTH", f"RESPONSE {band}", tail)
-        return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
+        remarks = [f"note: {n}" for n in self.notes] + [f"warning: {d}" for d in self.doubts]
+        return "\n".join([table(*without_empty(header, rows), left=0), *remarks])
 
 
 def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:

@@ -217,6 +217,10 @@ def sharpness_by_spread(cv: float, p99: float) -> float | None:
     return None
 
 
+ONSET = 3
+"""The column of the onset."""
+
+
 class OnsetPNorm(PNorm):
     """The p-norm with a load-dependent idle latency r(N): N / r(N) instead of N / R1.
 

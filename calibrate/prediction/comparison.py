@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.answer import knee_word
-from calibrate.fitting.fit import Fit, doubts_of_its_points, fit
+from calibrate.fitting.fit import OTHER_LOAD, Fit, doubts_of_its_points, fit
 from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, is_own_kind
 from calibrate.inference.parameters import Array, Mask
@@ -20,7 +20,7 @@ from calibrate.points import Points, points_of, residuals_pct
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
+from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, ThroughputLoad
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, as_measured
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_percent
@@ -98,7 +98,24 @@ class Comparison(Result):
     def audit(self) -> tuple[Finding, ...]:
         """Findings of the audit of the curve, of the points and of the importer."""
         noticed = (f for f in self.sweep.findings if f.series in (None, self.series))
-        return (*audit(self.sweep, self.series), *doubts_of_its_points(self.fit), *noticed)
+        own = (*doubts_of_its_points(self.fit), *self._doubts_of_load())
+        return (*audit(self.sweep, self.series), *own, *noticed)
+
+    def _doubts_of_load(self) -> Iterator[Finding]:
+        """Findings against the prediction under the load of these points."""
+        for doubt in self.predicted.doubts:
+            yield Finding(OTHER_LOAD, "warning", f"{doubt}.", series=self.series)
+        rows = self.sweep.select(self.series).points if self.series in self.sweep.series else self.sweep.points
+        jobs, before = rows["jobs"].max(), self.fit.load_type
+        if not self.is_own_kind and isinstance(before, Depth) and jobs > 1 and before.jobs != jobs:
+            yield Finding(
+                OTHER_LOAD,
+                "warning",
+                f"{jobs:g} jobs sent these requests, and the points of the fit {before.jobs or 'several'}.",
+                "another number of jobs is another load on the host, so that latencies may differ by a factor.",
+                "measure both with as many jobs.",
+                self.series,
+            )
 
     @property
     def provenance(self) -> Provenance:

@@ -216,6 +216,8 @@ def _text(
 def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objective | None) -> dict[str, Any]:
     """A fit with its curve in JSON, the number of devices for a rate, and the same for the changed device."""
     document = {**fits.fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
+    if c.curve.doubts:
+        document["doubts"] = list(c.curve.doubts)
     if c.capacity is not None:
         document["capacity"] = asdict(c.capacity)
     if c.then is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import labelled, table
 from measure import units
-from measure.loads import ThroughputLoad
+from measure.loads import Clients, ThroughputLoad
 
 if TYPE_CHECKING:
     from calibrate import Prediction
@@ -88,6 +89,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve next to the present one's, with the assumptions."""
     from calibrate.fitting.answer import NINETY, QUEUEING, knee_line, ninety_line
+    from calibrate.models.calibration import PRESENT
     from measure.units import with_interval
 
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
@@ -105,8 +107,11 @@ def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) 
     then = f"THEN ({100 * changed.level:g} % band)"
     header = (present.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
     first = []
-    if scenario.fit.knee.load is not None:
-        first.append(labelled("THEN", f"{QUEUEING.lower()} at {knee_line(scenario.fit)}"))
-        first.append(labelled("THEN", f"{NINETY.lower()} {ninety_line(scenario.fit)}"))
+    fit = scenario.fit
+    if PRESENT in fit.details:  # the device behind users who think, or behind arrivals, whose depths nobody set
+        fit = replace(fit, load_type=Clients(noun="requests present"))
+    if fit.knee.load is not None:
+        first.append(labelled("THEN", f"{QUEUEING.lower()} at {knee_line(fit)}"))
+        first.append(labelled("THEN", f"{NINETY.lower()} {ninety_line(fit)}"))
     first += [labelled("ASSUMES", assumption) for assumption in scenario.assumptions]
     return "\n".join([*first, "", table(header, rows, left=0)])

@@ -111,10 +111,12 @@ def _application(
         raise wrong_usage("--slo of a percentile needs --simulate: a formula gives the mean response time")
 
     from calibrate.application.answer import system_answer, system_table, within_text
+    from calibrate.application.system import SIMULATED
 
     share = None if slo is None or slo.quantile is None else float(slo.quantile[1:]) / 100
-    length = {} if customers is None else {"customers": int(customers)}
-    found = calibrate.system(model, [int(n) for n in clients], simulate=simulate, seed=seed or 0, **length)
+    length = SIMULATED if customers is None else int(customers)
+    numbers = [int(n) for n in clients]
+    found = calibrate.system(model, numbers, simulate=simulate, seed=seed or 0, customers=length)
 
     def text() -> str:
         asked = [] if slo is None else [f"{'OBJECTIVE':<12}{within_text(found, slo.time_s, share)}"]

@@ -1,6 +1,10 @@
 """``qsim predict --at`` with loads of another kind: arrivals a second, and users who think."""
 
+from pathlib import Path
+
 import pytest
+
+KINDS = Path(__file__).parents[2] / "data" / "kinds"
 
 FOUR_SERVERS = """iodepth,iops,latency_us
 1,333,3003
@@ -130,3 +134,23 @@ def test_a_fit_of_one_kind_is_compared_with_points_of_another(qsim, tmp_path, dr
     assert "with another kind of load" in compared.out
     assert "held-out points are inside" in compared.out
     assert report.exists()
+
+
+def test_the_knee_of_a_changed_device_is_in_requests_present(qsim):
+    run = qsim("predict", str(KINDS / "think_rps.csv"), "--what-if", "workers=1:2", "--at", "50")
+    assert "queueing starts at 2.1 (2.0 to 2.5) requests present" in run.out
+    assert "depth" not in run.out
+
+
+def test_a_rate_beyond_what_was_measured_is_warned_of_in_predict_and_compare(qsim, drive, tmp_path):
+    shallow = tmp_path / "shallow.csv"
+    shallow.write_text("\n".join(FOUR_SERVERS.splitlines()[:5]) + "\n")
+    said = "more requests are present over 1 % of the time than 8, the deepest measured"
+    assert f"{said}\n" in qsim("predict", str(shallow), "--at", "1.1k/s").out
+    assert said in qsim("predict", str(shallow), "--at", "1.1k/s", "--json").json["doubts"][0]
+    fitted, opened = tmp_path / "fit.json", tmp_path / "open.csv"
+    qsim("fit", str(shallow), "--out", str(fitted))
+    opened.write_text("arrival_rate,iops,latency_ms\n400,400,3.02\n1100,1100,5.4\n")
+    compared = qsim("compare", str(opened), "--prediction", str(fitted))
+    assert "warning: other-load (all points): above" in compared.err
+    assert said in compared.err
