@@ -98,6 +98,7 @@ class ClosedFacts(Facts):
     during runs that were not steady, ``latency_cv`` and ``latency_p99`` (m,) the standard deviation and the p99 of the
     latency over its mean. ``host_cpu_s`` (m,) is the host's processor time per request, ``jobs`` (m,) the number of
     fio's jobs, ``block_bytes`` the block size, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
+    ``kind_is_known``: what keeps the requests in flight was told, or found.
     """
 
     alone: LoneRequests | None = None
@@ -110,6 +111,7 @@ class ClosedFacts(Facts):
     link_bytes_per_s: float | None = None
     latency_cv: Array | None = None
     latency_p99: Array | None = None
+    kind_is_known: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,10 +421,10 @@ def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
     """What the rows say beyond means, with the link that all curves of ``sweep`` share."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"kind_is_known": ORIGIN_OF_KIND in one.provenance.details}
     if IN_BURSTS not in rows or not rows.loc[rows["load"] == 1, IN_BURSTS].eq(1).any():
         alone = [h for (_, n, _), h in histograms(one).items() if n == 1] if one.latencies else []
-        found = {"alone": _lone_requests(one, alone), "law": _law_of(alone)}
+        found |= {"alone": _lone_requests(one, alone), "law": _law_of(alone)}
     for name, column in (("latency_cv", "latency_sd_s"), ("latency_p99", "latency_p99_s")):
         if rows[column].notna().any():
             ratio = rows[column] / rows["latency_s"]

@@ -326,8 +326,9 @@ def _assumed(points: Points, peak: float | None) -> Iterator[str]:
         fixed = replace(points, load_type=Outstanding())
         other = fit_points(fixed, model_for(fixed, None)).curve_parameters
         idle, most = other["R1"].estimate or math.nan, other["Xmax"].estimate or math.nan
+        how = "found by the variance in flight" if points.closed.kind_is_known else "assumed"
         yield (
-            f"Poisson arrivals are assumed; had a fixed number been in flight, the idle latency would be "
+            f"Poisson arrivals are {how}; had a fixed number been in flight, the idle latency would be "
             f"{format_duration(idle, 2)} and the peak {format_rate(most, 2)}"
         )
     if peak is not None and isinstance(points.load_type, MemoryLoad):

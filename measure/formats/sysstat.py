@@ -24,7 +24,6 @@ from datetime import datetime
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.watched import DeviceInterval, watched_sweep
-from measure.loads import Outstanding
 from measure.origin import computed
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
@@ -55,7 +54,6 @@ def sysstat_sweep(text: str, name: str) -> Sweep:
     printed = all({"aqu-sz", "avgqu-sz"} & r.columns.keys() for r in reports)
     origins = {"latency_origin": computed("N / X")} if printed else {"load_origin": computed("X R")}
     sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name, origins)
-    sweep = replace(sweep, load_type=Outstanding(arrivals=True))
     if all(r.seconds is not None for r in reports):
         return sweep
     unsaid = Finding(

@@ -7,8 +7,9 @@ least ``LEAST_S`` count. Those of similar requests are one curve, and those of a
 are one point, cut into repeats.
 
 The load is the mean number outstanding, X R: whatever sends the requests, Little's law gives throughput against the
-number outstanding, and the knee is R1 Xpeak. Open arrivals only give a softer knee than a fixed number that circulates
-(M/M/1: X = mu L / (1 + L), the p-norm with p = 1).
+number outstanding, and the knee is R1 Xpeak. What sends them is told by how the number in flight varied where samples
+saw it: a fixed number that circulates does not vary, and under Poisson arrivals its variance is at least its mean L
+(M/M/1: L + L^2). Without samples arrivals are assumed.
 
 The record of ``qsim watch --record`` is a CSV table with a row for each device and second.
 """
@@ -28,6 +29,7 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import Outstanding
 from measure.origin import PUBLISHED, computed
 from measure.sweep import Provenance, Sweep, describe_series
@@ -222,13 +224,38 @@ def watched_sweep(
         for series, of_kind in series_of(device, parts)
         for row in _rows(series, of_kind)
     ]
+    said = _kind_by_variance([part for parts in steady.values() for part in parts])
+    details = {ORIGIN_OF_KIND: said} if said else {}
     return Sweep(
         pd.DataFrame(rows).assign(**(origins or {"load_origin": computed("X R")})),
-        Outstanding(),
-        Provenance(tool=tool, device=", ".join(steady), source=name),
+        Outstanding(arrivals=said != FIXED),
+        Provenance(tool=tool, device=", ".join(steady), source=name, details=details),
         tuple(_used(device, by_device[device], parts) for device, parts in steady.items()),
         name=name,
     )
+
+
+FIXED, OPEN = "a fixed number in flight: found", "arrivals, by how the number in flight varied: found"
+VARIES = 0.5
+"""The variance of the number in flight over its mean, between none of a fixed number and one or more of arrivals."""
+TELLING = 1.0
+"""The least mean number in flight whose variance tells them apart."""
+
+
+def _kind_by_variance(parts: Iterable[list[DeviceInterval]]) -> str:
+    """What kept the requests in flight in these steady stretches; empty where no samples tell."""
+    seen = [part for part in parts if pooled(part).in_flight >= TELLING]
+    if not seen:
+        return ""
+    mean, variance = (sum(values) for values in zip(*map(_in_flight, seen), strict=True))
+    return OPEN if variance >= VARIES * mean else FIXED
+
+
+def _in_flight(part: Sequence[DeviceInterval]) -> tuple[float, float]:
+    """Mean and variance of the number in flight of a stretch, each times its seconds."""
+    whole, seconds = pooled(part), [i.seconds for i in part]
+    between = float(np.average([(i.in_flight - whole.in_flight) ** 2 for i in part], weights=seconds))
+    return whole.in_flight * whole.seconds, (whole.in_flight_variance + between) * whole.seconds
 
 
 def stretches(intervals: Iterable[DeviceInterval]) -> Iterator[list[DeviceInterval]]:

@@ -14,7 +14,8 @@ SHEET = from_datasheet(idle_latency=1e-3, peak_iops=8000)
 
 def second(population: int, servers: int = 8) -> DeviceInterval:
     truth = solve(MMcN(population, think_time=0, service_time=1e-3, servers=servers))
-    return DeviceInterval("sda", "", 1, reads=truth.throughput, read_s=truth.throughput * truth.W, busy_s=0.9)
+    looks = {"in_flight": float(population), "in_flight_variance": 0.0, "late_looks_share": 0.0}
+    return DeviceInterval("sda", "", 1, reads=truth.throughput, read_s=truth.throughput * truth.W, busy_s=0.9, **looks)
 
 
 def test_the_share_of_the_peak_and_the_knee_come_from_the_curve():

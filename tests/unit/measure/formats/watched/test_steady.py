@@ -10,6 +10,7 @@ import pytest
 from calibrate import fit
 from measure.errors import DataError
 from measure.formats.watched import DeviceInterval, pooled, stretches, watched_sweep
+from measure.loads import Outstanding
 from qsim import MMcN, solve
 
 
@@ -77,10 +78,41 @@ def test_the_curve_of_a_known_queue_is_found_from_the_load_as_it_came():
     loads = []
     for population in (1, 4, 16, 64):
         truth = solve(MMcN(population, think_time=0, service_time=1e-3, servers=8))
-        loads += [second(truth.throughput, truth.W)] * 12
-    found = fit(watched_sweep(loads, "test"))
+        looked = replace(second(truth.throughput, truth.W), in_flight=population, in_flight_variance=0.0)
+        loads += [looked] * 12
+    sweep = watched_sweep(loads, "test")
+    assert sweep.load_type == Outstanding()
+    found = fit(sweep)
+    assert "a fixed number in flight: found" in repr(found)
     assert found.parameters["Xmax"].estimate == pytest.approx(8000, rel=0.02)
     assert found.knee.load == pytest.approx(8, rel=0.05)
+
+
+def under_arrivals(rate: float, service_s: float = 1e-3, *, seen: bool = True) -> DeviceInterval:
+    """A second of M/M/1, whose number present has the mean L and the variance L + L^2."""
+    response = service_s / (1 - rate * service_s)
+    mean = rate * response
+    looks = {"in_flight": mean, "in_flight_variance": mean + mean**2} if seen else {}
+    return replace(second(rate, response), **looks)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_arrivals_are_found_by_how_the_number_in_flight_varied_and_else_assumed(seen: bool) -> None:
+    loads = [under_arrivals(rate, seen=seen) for rate in (300, 500, 700, 850) for _ in range(12)]
+    sweep = watched_sweep(loads, "test")
+    assert sweep.load_type == Outstanding(arrivals=True)
+    found = fit(sweep)
+    assert found.parameters["R1"].estimate == pytest.approx(1e-3, rel=0.05)
+    assert found.parameters["Xmax"].estimate == pytest.approx(1000, rel=0.05)
+    how = "found by the variance in flight" if seen else "assumed"
+    assert f"Poisson arrivals are {how}; had a fixed number been in flight, the idle latency would be" in found.notes[0]
+
+
+def test_a_number_in_flight_that_moves_from_second_to_second_varies() -> None:
+    moving = [replace(second(1000, 3e-3), in_flight=k, in_flight_variance=0.0) for k in (1.0, 5.0) * 6]
+    assert watched_sweep(moving, "test").load_type == Outstanding(arrivals=True)
+    calm = [replace(second(1000, 3e-3), in_flight=3.0, in_flight_variance=0.9)] * 12
+    assert watched_sweep(calm, "test").load_type == Outstanding()
 
 
 def test_a_long_stretch_is_cut_into_ten_repeats_at_most():
