@@ -9,8 +9,9 @@ from .fitting.fit import Fit as Fit
 from .fitting.fit import doubts_about as doubts_about
 from .fitting.fit import fit as fit
 from .fitting.fit_file import with_origin as with_origin
-from .fitting.knee import Knee as Knee
 from .fitting.predicted_curve import Prediction as Prediction
+from .fitting.readings import Knee as Knee
+from .fitting.readings import objective_knee as objective_knee
 from .fitting.simulated_queue import with_p99 as with_p99
 from .fitting.station import DeviceStation as DeviceStation
 from .next import NextLoad as NextLoad
@@ -34,7 +35,6 @@ from .service import of_histogram as of_histogram
 from .service import of_percentiles as of_percentiles
 from .service import of_samples as of_samples
 from .service.sources import service_times as service_times
-from .tails.objective import objective_knee as objective_knee
 from .tails.objective import tail_knee as tail_knee
 from .tails.percentiles import fitted_tails as fitted_tails
 from .tails.percentiles import predict_tails as predict_tails

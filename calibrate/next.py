@@ -31,7 +31,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrate.fitting.fit import Fit, fit, fit_points
-from calibrate.fitting.knee import Knee
+from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.models.calibration import model_for

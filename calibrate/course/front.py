@@ -1,4 +1,8 @@
-"""The first page of a course: the machine, five figures, a verdict, and the curve with its band and both knees."""
+"""The first page of a course: the machine, five figures, a verdict, and the curve with its band and both knees.
+
+Figures and curve are those of a fit to all points, as on the page of the measurements; the verdict is of the
+predictions from a few of them.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from dataclasses import replace
 
 from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import answer, last_lines
-from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared.evidence import key_figures
-from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
+from calibrate.prediction.comparison import Comparison, compare
+from calibrate.report.compared import compared_section
+from calibrate.report.compared.evidence import evidence_of, key_figures
+from calibrate.report.view import FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
 from measure.loads import ClosedLoad, MemoryLoad
 from measure.sweep import Provenance
@@ -27,27 +32,35 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
     curves = [curve for s in sections for curve in s.curves]
     drive = next((c for c in curves if isinstance(c.comparison.points.load_type, ClosedLoad)), None)
     memory = next((c for c in curves if isinstance(c.comparison.points.load_type, MemoryLoad)), None)
-    drive_fit = drive and replace(drive.comparison.fit, between_runs=max(drive.comparison.fit.between_runs, moves))
-    figures = [*(_figures(drive_fit) if drive_fit else ()), *(_figures(memory.comparison.fit) if memory else ())]
+    drive_whole, memory_whole = (None if c is None else _of_all_points(c.comparison) for c in (drive, memory))
+    figures = _figures(drive_whole.fit, moves) if drive_whole else []
+    figures += _figures(memory_whole.fit) if memory_whole else []
     figures += _largest(sections) if len(figures) < FIGURES else []
     return FrontPage(
         _device(sections),
         tuple(figures[:FIGURES]),
         (*_predicted([c.comparison for c in curves]), *_found(sections, apart)),
-        _view(drive or memory),
+        _view(drive_whole or memory_whole),
     )
 
 
-def _view(curve: ComparedCurve | None) -> View | None:
+def _of_all_points(comparison: Comparison) -> Comparison:
+    """The same curve, calibrated on all of its points."""
+    return compare(comparison.sweep, comparison.points.load.tolist(), series=comparison.series)
+
+
+def _view(whole: Comparison | None) -> View | None:
     """The curve over the load with its band and both knees; without a load, latency against throughput."""
-    if curve is None:
+    if whole is None:
         return None
-    chosen = next((v for v in curve.main if v.name == "throughput"), curve.main[0])
-    return replace(chosen, title=f"{chosen.title}: {curve.comparison.series}")
+    main = compared_section("", [evidence_of(whole)], {}).curves[0].main
+    chosen = next((v for v in main if v.name == "throughput"), main[0])
+    return replace(chosen, title=f"{chosen.title}: {whole.series}")
 
 
-def _figures(fit: Fit) -> list[KeyFigure]:
+def _figures(fit: Fit, moves: float = 0.0) -> list[KeyFigure]:
     """Those of a drive, and of a memory its peak and its idle latency, with the workload that they are of."""
+    fit = replace(fit, between_runs=max(fit.between_runs, moves))
     found = key_figures(fit)[-2:] if isinstance(fit.load_type, MemoryLoad) else key_figures(fit)
     return [replace(figure, what=f"{figure.what}, {fit.series}") for figure in found]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from calibrate.inference.parameters import how_sure, quantity
+from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
 from measure.units import Figure, format_bandwidth, format_duration, with_interval
@@ -18,7 +18,7 @@ from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
-    from calibrate.fitting.knee import Knee
+    from calibrate.fitting.readings import Knee
     from calibrate.inference.parameters import Estimate
     from measure.loads import Load
 
@@ -45,6 +45,10 @@ def knee_word(fit: Fit, knee: Knee | None = None) -> str:
     k = fit.knee if knee is None else knee
     if k.load is None:
         return "doubtful" if fit.contradicted else ""
+    if isinstance(fit.load_type, ClosedLoad):  # a factor of it may be rough, or throughput still rise
+        narrow = len(fit.used) > 1 and k.low is not None and k.high is not None and k.high < ROUGH * k.low
+        word = fit.sureness(k.identified or narrow, k.low, k.high)
+        return "rough" if word == "sure" and not k.identified else word
     if not isinstance(fit.load_type, InjectedDelay):
         return fit.sureness(k.identified, k.low, k.high)
     measured = any(fit.curve_parameters[name].identified for name in ("L0", "a", "B"))
@@ -81,7 +85,23 @@ def _place(fit: Fit, k: Knee) -> str:
     if isinstance(load, ClosedLoad):
         rates = (load.throughput_figure(k.throughput_per_s, 2), load.moved_text(fit.block_bytes, k.throughput_per_s))
         there = f"{', '.join(filter(None, rates))} at {time}"
-    return f"{at_load(load, knee_figure(fit, knee=k))}, {knee_word(fit, k)}: {there}"
+    word = explained(fit, knee_word(fit, k), k.low, k.high)
+    return f"{at_load(load, knee_figure(fit, knee=k))}, {word}: {there}"
+
+
+def explained(fit: Fit, word: str, low: float | None, high: float | None) -> str:
+    """The ``word`` of a figure of the peak, with the reason where it is rough in spite of a narrow interval."""
+    if word != "rough" or low is None or high is None or high >= ROUGH * low:
+        return word
+    reasons = {
+        "the held-out points refute the curve": fit.refuted,
+        "the curve misses its own points": fit.is_far_off,
+        "the runs are in doubt": fit.doubted,
+    }
+    if isinstance(fit.load_type, ClosedLoad) and fit.used:
+        reasons[f"throughput still rises at {fit.load_type.at(max(fit.used))}"] = fit.rises
+        reasons["the idle latency or the peak is rough"] = True
+    return next((f"rough as {reason}" for reason, holds in reasons.items() if holds), word)
 
 
 def knee_lines(fit: Fit) -> list[str]:
@@ -118,16 +138,25 @@ def peak_line(fit: Fit) -> str:
     if never_approached(fit):
         return least_peak(fit)
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
-    return ", ".join(part for part in (peak_figure(fit), moved, _peak_word(fit, found)) if part)
+    word = explained(fit, _peak_word(fit, found), found.low, found.high)
+    return ", ".join(part for part in (peak_figure(fit), moved, word) if part)
 
 
 def _peak_word(fit: Fit, found: Estimate) -> str:
     """The sureness of the peak; where that of a memory, or one that is given, is beyond every point, their reach."""
     word, reached = fit.sureness(found.identified, found.low, found.high), max(fit.used_throughput_per_s, default=0.0)
+    word = "rough" if word == "sure" and isinstance(fit.load_type, ClosedLoad) and fit.rises else word
     beyond = bool(fit.used) and found.low is not None and found.low > reached
     if word == "doubtful" or not beyond or not (isinstance(fit.load_type, InjectedDelay) or fit.known_peak_per_s):
         return word
     return f"assumed: these points reach {fit.load_type.throughput_figure(reached)}"
+
+
+def figure_word(fit: Fit, name: str, found: Estimate) -> str:
+    """The sureness of the parameter ``name``; that of N* and of the peak as in the first lines."""
+    if name == "N*" and fit.knee.load is not None and isinstance(fit.load_type, ClosedLoad):
+        return knee_word(fit)
+    return _peak_word(fit, found) if name == "Xmax" else fit.sureness(found.identified, found.low, found.high)
 
 
 def never_approached(fit: Fit) -> bool:

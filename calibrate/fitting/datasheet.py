@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from calibrate.fitting.fit import NOTHING_USED, Fit
-from calibrate.fitting.knee import SHEET
+from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import LEVEL
 from calibrate.models.calibration import estimates
 from calibrate.models.closed import PNorm
@@ -51,5 +51,6 @@ def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVE
         for name, e in estimates(model, made.table, {}, level).items()
     }
     details = {SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}}
-    made = replace(made, **NOTHING_USED, given=parameters, points=None, details=details)
-    return replace(made, given={**parameters, "N*": replace(parameters["N*"], estimate=made.knee.load)})
+    told = {"R1": idle_latency, "Xmax": peak_iops, "N*": idle_latency * peak_iops}
+    given = {name: replace(e, estimate=told.get(name, e.estimate)) for name, e in parameters.items()}
+    return replace(made, **NOTHING_USED, given=given, points=None, details=details)

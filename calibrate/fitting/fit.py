@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.knee import CurvePaths, Knee, knee_of, ninety_of, paths
 from calibrate.fitting.predicted_curve import Prediction, is_own_kind
 from calibrate.fitting.predicted_curve import predict as predict_at
+from calibrate.fitting.readings import CurvePaths, Knee, knee_of, ninety_of, paths, still_rises
 from calibrate.inference.parameters import LEVEL, Array, Estimate, how_sure
-from calibrate.models.calibration import TABLE, USED, Calibration, estimates, model_for, model_named
+from calibrate.models.calibration import TABLE, USED, Calibration, model_for, model_named
 from calibrate.models.curves import TOLERANCE, CurveModel
 from calibrate.points import Points, points_of
 from measure.auditing.all_checks import audit
@@ -75,11 +75,7 @@ class Fit(Calibration, Result):
     @cached_property
     def curve_parameters(self) -> Mapping[str, Estimate]:
         """The parameters of the curve alone, without c, S and Z."""
-        if self.given is not None:
-            return self.given
-        columns = (np.array(c) for c in (self.used, self.used_throughput_per_s, self.used_response_s))
-        priors = {p.name: p.prior_log_sd for p in self.curve_model.parameters(*columns) if p.prior_log_sd is not None}
-        found = estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
+        found = dict(self.figures)
         if "N*" in found and isinstance(self.load_type, ClosedLoad):  # the same as the knee
             k = self.knee
             found["N*"] = replace(
@@ -94,7 +90,7 @@ class Fit(Calibration, Result):
 
     @cached_property
     def knee(self) -> Knee:
-        """The knee with its interval (:mod:`calibrate.fitting.knee`)."""
+        """The knee with its interval (:mod:`calibrate.fitting.readings`)."""
         return knee_of(self)
 
     @cached_property
@@ -111,6 +107,11 @@ class Fit(Calibration, Result):
         middle = np.exp(self.table.weight @ np.log(curve))  # a prediction would add the misfit
         return np.asarray(np.abs(middle / np.array(measured) - 1))
 
+    @cached_property
+    def rises(self) -> bool:
+        """Whether twice the deepest load of a closed fit would still raise its throughput."""
+        return still_rises(self)
+
     @property
     def is_far_off(self) -> bool:
         """Whether the model misses a calibration point by ``FAR`` or more: then none of its figures is sure."""
@@ -120,14 +121,14 @@ class Fit(Calibration, Result):
         """``how_sure`` for a figure; ``doubtful`` where the data contradict themselves.
 
         Without points, or where a single one does not determine it, it is ``assumed``; where the model is far off its
-        own points, or those held out refute it, at best ``rough``.
+        own points, those held out refute it, or the audit doubts the runs, at best ``rough``.
         """
         if self.contradicted:
             return "doubtful"
         if not self.used or (len(self.used) == 1 and not identified):
             return "assumed"
         word = how_sure(identified, low, high)
-        return "rough" if word == "sure" and (self.refuted or self.is_far_off) else word
+        return "rough" if word == "sure" and (self.refuted or self.doubted or self.is_far_off) else word
 
     def predict(self, at: Sequence[float] | Array | Load, *, refuse: bool = True) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
@@ -230,10 +231,10 @@ def fit(
     Several sweeps are one device under several kinds of load, and give one curve: ``fit([closed, open])``.
 
     ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
-    (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
-    queue or a queue for each server. ``level`` is that of intervals and bands. ``peak_per_s`` is a peak throughput
-    known from another source (a data sheet), with an error of 10 %; for a memory it is the bandwidth in bytes/s of a
-    bandwidth test, by default the sweep's own where it has one.
+    (with a decline for a service of which two points lie past the peak), ``delay law`` for memory sweeps and ``M/G/c``
+    for open ones, with one queue or a queue for each server. ``level`` is that of intervals and bands. ``peak_per_s``
+    is a peak throughput known from another source (a data sheet), with an error of 10 %; for a memory it is the
+    bandwidth in bytes/s of a bandwidth test, by default the sweep's own where it has one.
 
     The same points give the same fit, on any machine. Raises ValueError where the arguments are invalid, DataError
     where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
@@ -276,7 +277,7 @@ def _fit(
     known = {ORIGIN_OF_KIND: "; ".join(said)} if said else {}
     count = len(points) + sum(map(len, points.also))
     made = replace(made, measured=count, law=chosen.closed.law, details={**made.details, **known})
-    return replace(made, contradicted=is_contradicted(made, sweep))
+    return judged(made, sweep)
 
 
 def fit_points(
@@ -362,6 +363,9 @@ OTHER_LOAD = "other-load"
 WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points", OTHER_LOAD)
 """Checks whose warnings matter to a fit; errors always do."""
 
+DOUBTS_A_RUN = ("outlier", "drift", "drift-within-run", "repeats-disagree", "busy-machine", "latency-falls")
+"""Checks whose warnings say that a run was disturbed or unsteady: no figure of such a curve is sure."""
+
 
 def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
     """Whether a finding is evidence against a calibration; missing points do not matter to one made on other data."""
@@ -383,16 +387,23 @@ def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     return (*known, *doubts_of_its_points(fit))
 
 
-def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
-    """Whether the audit of the curve of ``fit`` has errors: then none of its figures is sure.
+def judged(fit: Fit, sweep: Sweep) -> Fit:
+    """``fit`` with what the audit of its curve says: errors contradict it, warnings about the runs leave it in doubt.
+
+    Where repeats show what a doubted run moved, the intervals hold it.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
     >>> fit(load_dataset("000-ssd"), series="4 KiB read in a file of 16 KiB").contradicted
     True
     """
-    noticed = (f for f in sweep.findings if f.series in (None, fit.series))
-    return any(f.contradicts for f in (*noticed, *audit(sweep, fit.series)))
+    noticed = [f for f in sweep.findings if f.series in (None, fit.series)]
+    found = [*noticed, *audit(sweep, fit.series)]
+    doubted = any(f.check in DOUBTS_A_RUN and f.severity != "info" for f in found)
+    moved = 0.0 if fit.points is None or not doubted else float(np.nan_to_num(fit.points.spread).max(initial=0.0))
+    return replace(
+        fit, contradicted=any(f.contradicts for f in found), doubted=doubted, between_runs=max(fit.between_runs, moved)
+    )
 
 
 def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:

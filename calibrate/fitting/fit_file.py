@@ -48,7 +48,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "measured": (lambda value: type(value) is int and value >= 0, "a whole number, none negative"),
     "known_peak_per_s": (lambda value: value is None or (_is_number(value) and value > 0), "above zero or null"),
     "between_runs": (lambda value: _is_number(value) and value >= 0, "a number, not negative"),
-    "contradicted": (lambda value: isinstance(value, bool), "true or false"),
+    **dict.fromkeys(("contradicted", "doubted"), (lambda value: isinstance(value, bool), "true or false")),
     "law": (lambda value: value is None or isinstance(value, Mapping), "an object or null"),
 }
 """Field -> (check of its value, the requirement in words)."""

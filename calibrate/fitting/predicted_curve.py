@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.knee import knee_of
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import quantiles
 from calibrate.models.calibration import Calibration, is_open
@@ -193,7 +192,7 @@ def collapses_beyond(fit: Calibration) -> float | None:
     """The load beyond which the throughput of a service may collapse; None for a device without that hazard."""
     if not (isinstance(fit.load_type, CountedLoad) and fit.used) or _declines(fit):
         return None
-    return max(*fit.used, knee_of(fit).load or 0.0)
+    return max(*fit.used, fit.crossing or 0.0)
 
 
 def _declines(fit: Calibration) -> bool:
@@ -215,7 +214,7 @@ def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
         )
     return (
         f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
-        f"measure {load.at(loads.max())}, and the decline is fitted",
+        f"measure {load.at(loads.max())}, and the curve follows it",
     )
 
 

@@ -17,7 +17,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from calibrate.fitting.knee import knee_of
 from calibrate.fitting.predicted_curve import collapses_beyond, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
@@ -125,7 +124,7 @@ def reach(fit: Calibration) -> int:
     if not isinstance(fit.load_type, ClosedLoad):
         delays = predict(fit, _delays(fit))
         return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()) * (1 - TIE))
-    deepest = max(fit.used) if fit.used else knee_of(fit).load
+    deepest = max(fit.used) if fit.used else fit.crossing
     if deepest is None:
         raise DataError(f"{fit.series or 'the fit'} has no measured load and no knee, so no station; measure a depth")
     return math.ceil(COVERED * deepest * (1 - TIE))

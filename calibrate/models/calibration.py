@@ -15,18 +15,20 @@ from calibrate.inference.weights import (
     SPREAD,
     Known,
     Predictive,
+    Quantity,
     Weights,
     expected,
+    middle,
     normal_nodes,
     predictive,
     quantiles,
     widened,
 )
-from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
+from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, is_past_its_peak
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import OpenFacts, Points
 from measure.errors import DataError
-from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, MemoryLoad, Outstanding, load_from_dict
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, Load, MemoryLoad, Outstanding, load_from_dict
 from measure.units import counted
 from qsim.errors import InvalidParameterError
 
@@ -71,7 +73,8 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if points.also or points.capacity_per_s is not None or points.load_type.thinking_s or is_open(points.load_type):
         return model_named(ANY_LOAD).under(points.load_type)
     if isinstance(points.load_type, ClosedLoad):
-        return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
+        declines = isinstance(points.load_type, CountedLoad) and is_past_its_peak(points.throughput_per_s)
+        return Declining() if declines else OnsetPNorm()
     from calibrate.models.open import falls, usual_open
 
     of_service = isinstance(points.facts, OpenFacts) and points.facts.of_service
@@ -148,8 +151,9 @@ class Calibration:
     (of a memory in cache lines a second). ``law`` is the law of latencies at depth 1 as plain data, where their
     histogram is known. ``between_runs`` is the relative standard deviation of a figure between runs. ``collapse`` is
     (load from which throughput falls, power of the fall) of a device drawn from the fit of a service.
-    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful; ``refuted``: what was held
-    out lies outside its bands more often than by chance.
+    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful; ``doubted``: it has warnings
+    about the runs, so that no figure is sure; ``refuted``: what was held out lies outside its bands more often than by
+    chance.
     """
 
     model: str
@@ -175,6 +179,7 @@ class Calibration:
     collapse: tuple[float, float] | None = None
     contradicted: bool = False
     refuted: bool = False
+    doubted: bool = False
 
     @property
     def block_bytes(self) -> float | None:
@@ -230,6 +235,34 @@ class Calibration:
                 "qsim fit DATA --out fit.json"
             )
         return self.curve_model
+
+    @cached_property
+    def figures(self) -> Mapping[str, Estimate]:
+        """What the model reports of the table, or what was given in its place, by name, with intervals."""
+        if self.given is not None:
+            return self.given
+        columns = (np.array(c) for c in (self.used, self.used_throughput_per_s, self.used_response_s))
+        priors = {p.name: p.prior_log_sd for p in self.curve_model.parameters(*columns) if p.prior_log_sd is not None}
+        return estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
+
+    @cached_property
+    def asymptotes(self) -> tuple[Estimate, Estimate]:
+        """The idle latency and the peak of a closed model, as printed."""
+        both = {"R1": ("s", self.closed_model.lone), "Xmax": ("1/s", self.closed_model.peak)}
+        return tuple(self.figures.get(name) or self._estimate(*of) for name, of in both.items())  # type: ignore[return-value]
+
+    def _estimate(self, unit: str, quantity_of: Quantity) -> Estimate:
+        estimate, low, high = middle(self.table, quantity_of, self.level)
+        low, high = widened(low, estimate, high, self.between_runs, self.level)
+        return Estimate(estimate, low, high, high < ROUGH * low, unit)
+
+    @property
+    def crossing(self) -> float | None:
+        """N* = (R1 + Z) Xpeak of the printed figures of a closed load; None for another."""
+        if not (isinstance(self.curve_model, ClosedModel) and isinstance(self.load_type, ClosedLoad)):
+            return None
+        idle, peak = self.asymptotes
+        return max(((idle.estimate or 0.0) + self.load_type.thinking_s) * (peak.estimate or 0.0), 1.0)
 
     @property
     def device(self) -> Self:

@@ -1,8 +1,9 @@
 """Closed device models: N requests circle, N = X R, and the two asymptotes are N / R1 and the peak.
 
 Most devices follow the p-norm with onset. Thread pools, databases and many drives lose throughput at loads far beyond
-their knee. Smaller loads do not predict where, so a decline is fitted only where a measured point shows
-it. Its terms are those of Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
+their knee. Smaller loads do not predict where, so a decline is fitted only to services of which two measured points
+show it; on drives a fitted decline misses more points than none does, and the misfit follows measured points past the
+peak. Its terms are those of Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
 X = g N / (1 + a (N - 1) + b N (N - 1)): contention a, the share of work that waits its turn, and coherency b, the cost
 of every pair of requests.
 """
@@ -55,10 +56,13 @@ DECLINE_FROM = 512
 """From this depth on a model without a decline is not reliable."""
 
 SHOWN = 0.93
-"""The deepest point at this share of the best throughput or below shows a decline..."""
+"""A point past the peak at this share of the best throughput or below shows a decline."""
+
+FALLEN = 2
+"""Number of such points of a service to which a decline is fitted."""
 
 TIMES_DEEPER = 3.0
-"""...where it lies this many times deeper than the best one: drives that dip before their knee do not decline."""
+"""The deepest point shows one this many times deeper than the best: drives dip before their knee and recover."""
 
 DECLINE_LOG_SD = 1.5
 """Prior standard deviation of the logarithm of the decline's depth, around the deepest one measured."""
@@ -358,3 +362,13 @@ def shows_decline(loads: Array, throughput: Array) -> bool:
     if len(loads) < 3:
         return False
     return bool(throughput[-1] <= SHOWN * throughput[best] and loads[-1] >= TIMES_DEEPER * loads[best])
+
+
+def is_past_its_peak(throughput: Array) -> bool:
+    """Whether so many points (m,), ascending in load, lie past the highest and below it that a service declines.
+
+    >>> is_past_its_peak(np.array([1.0, 5, 4, 3])), is_past_its_peak(np.array([1.0, 5, 4.8, 3]))
+    (True, False)
+    """
+    best = first_highest(throughput)
+    return int((throughput[best + 1 :] <= SHOWN * throughput[best]).sum()) >= FALLEN

@@ -12,8 +12,8 @@ import numpy as np
 
 from calibrate.fitting.answer import knee_word
 from calibrate.fitting.fit import OTHER_LOAD, Fit, doubts_of_its_points, fit
-from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, is_own_kind
+from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Array, Mask
 from calibrate.next import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, points_of, residuals_pct

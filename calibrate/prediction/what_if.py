@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.answer import fit_answer
+from calibrate.fitting.answer import figure_word, fit_answer
 from calibrate.fitting.fit import NOTHING_USED, Fit, fit_points
-from calibrate.fitting.knee import SHEET
+from calibrate.fitting.readings import SHEET
 from calibrate.fitting.station import points_again
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.inference.weights import middle
@@ -135,7 +135,8 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
 def structure_fit(fit: Calibration, servers: int | None = None) -> Fit:
     """``fit`` refitted as ``servers`` (None: unknown) and a delay. DataError where it is not of a closed sweep."""
     made = fit_points(points_again(fit), ServersAndDelay(servers), level=fit.level)
-    made = replace(made, details=fit.details, measured=fit.measured, law=fit.law, contradicted=fit.contradicted)
+    made = replace(made, details=fit.details, measured=fit.measured, law=fit.law)
+    made = replace(made, contradicted=fit.contradicted, doubted=fit.doubted)
     return made if fit.used else replace(made, **NOTHING_USED)
 
 
@@ -275,5 +276,5 @@ def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Cap
         low, high = (None if end is None else math.ceil(rate_per_s / (share * end) * (1 - TIE)) for end in ends)
         return math.ceil(rate_per_s / (share * each) * (1 - TIE)), low, high
 
-    sure = fit.sureness(peak.identified, peak.low, peak.high)
+    sure = figure_word(fit, "Xmax", peak)
     return Capacity(rate_per_s, each, *enough(1.0), *enough(ROOM), sure, kind)

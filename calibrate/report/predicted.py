@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.answer import knee_sentence, method_text
+from calibrate.fitting.answer import figure_word, knee_sentence, method_text
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.prediction.what_if import Scenario
@@ -33,7 +34,7 @@ def predicted_section(fit: Fit, load: Load, scenario: Scenario | None = None) ->
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves.items()], ignore_index=True)
     title, caption = f"{load.rate_name.capitalize()} and response time", _CAPTION.format(level=100 * fit.level)
     named = "Parameters" if scenario is None else "Parameters of the device as it is"
-    parameters = parameter_table(fit.parameters, fit.sureness)
+    parameters = parameter_table(fit.parameters, partial(figure_word, fit))
     intervals = f"With their {100 * fit.level:g} % intervals."
     views = [
         View("predicted", title, caption, table, _figure(load, curves)),

@@ -51,12 +51,13 @@ class FormattedTable:
 
 
 def parameter_table(
-    found: Mapping[str, Estimate], word: Callable[[bool, float | None, float | None], str] = how_sure
+    found: Mapping[str, Estimate],
+    word: Callable[[str, Estimate], str] = lambda _, e: how_sure(e.identified, e.low, e.high),
 ) -> FormattedTable:
     """Parameters with their intervals, their sureness by ``word``, and their notes."""
     header = ("parameter", "estimate", "low", "high", "sure?", "")
     rows = (
-        (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)), word(e.identified, e.low, e.high), e.note)
+        (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)), word(name, e), e.note)
         for name, e in found.items()
     )
     return FormattedTable.of(header, rows, words=(0, 4, 5))

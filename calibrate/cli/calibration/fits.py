@@ -17,7 +17,7 @@ from measure.units import counted, format_duration, with_interval
 
 if TYPE_CHECKING:
     from calibrate import Fit, NextLoad
-    from calibrate.fitting.knee import Knee
+    from calibrate.fitting.readings import Knee
     from calibrate.inference.parameters import Estimate
 
 

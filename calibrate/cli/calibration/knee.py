@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +16,23 @@ import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
+from calibrate.cli.calibration.knee_answer import (
+    NO_DOUBT,
+    deeper_command,
+    doubts_about,
+    further_lines,
+    points_of,
+    robust_fit,
+)
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.measured_table import points_table
-from calibrate.cli.measuring.run import Consent, DriveOptions, Target, keeping
+from calibrate.cli.measuring.run import Consent, DriveOptions, Target, keeping, ramp_of
 from calibrate.cli.options import Page, option
 from calibrate.cli.progress import Bar
 from measure.errors import DataError
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant
+from measure.units import format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,14 +58,13 @@ qsim knee /dev/nvme0n1 --allow read --slo 1ms
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 DEEPEST = 1024
-RAMP_S = 0.3
+RUNS = 0.8
+"""The share of a depth's time that is measured; the rest is its ramp, as qsim measure fio has it."""
 GAIN = 1.05
 """Deeper points follow while a doubling of the depth raises the throughput by this factor."""
 BUDGET = 1.25
 """The time for all points, as a multiple of that for the first depths: 15 s for 12 s."""
 SHORTEST_S, LONGEST_S = 0.5, 600.0
-HOST_BUSY = 0.8
-"""The share of processor time from which the host is called the limit."""
 WIDTH = 30
 """Width of the curve in the terminal, characters."""
 
@@ -77,15 +85,17 @@ def knee(
 ) -> Result:
     """Measure the depths, fit all points, print the knee."""
     started = time.monotonic()
-    if not SHORTEST_S <= seconds / len(DEPTHS) - RAMP_S <= LONGEST_S:
-        least = len(DEPTHS) * (SHORTEST_S + RAMP_S)
+    if not SHORTEST_S <= RUNS * seconds / len(DEPTHS) <= LONGEST_S:
+        least = len(DEPTHS) * SHORTEST_S / RUNS
         raise wrong_usage(f"--seconds {format_duration(seconds)} is out of reach; give {least:.2g}s to 1h")
     plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=round(read_percent), jobs=jobs)
     with keeping(out) as directory:
         sweep = measure_knee(plan, directory, started + BUDGET * seconds, f", into {out}" if out else "")
-        found = calibrate.fit(sweep)
+        found = robust_fit(sweep)
         asked = asked_lines(found, slo, sweep)
-        written = page.write(lambda: _sections(sweep, target), f"The knee of {target}")
+        written = page.write(lambda: _sections(sweep, target, found.used), f"The knee of {target}")
+    doubts = doubts_about(sweep, found)
+    deeper = deeper_command(target, plan, int(sweep.points["depth"].max()), drive, out)
     measured = {
         "depths": [int(n) for n in sweep.points["depth"]],
         "seconds": time.monotonic() - started,
@@ -93,17 +103,22 @@ def knee(
         "directory": None if out is None else str(out),
     }
     print_findings(sweep.findings)
-    kept = f"saved in {out}; next: qsim compare {out}" if out is not None else "--out DIR: keep the points"
+    kept = f"saved in {out}; next: qsim compare {shlex.quote(str(out))}" if out else "--out DIR: keep the points"
     return Result(
         lambda: "\n\n".join(
             [
-                "\n".join([*asked, *first_lines("", [found]), *_lines(sweep, found)]),
-                points_table(sweep),
-                "\n".join(_doubts(sweep)),
+                "\n".join([*asked, *first_lines("", [found]), *further_lines(sweep, found, deeper)]),
+                points_table(sweep, set(sweep.points["load"]) - set(found.used)),
+                "\n".join(labelled("DOUBT", doubt) for doubt in doubts or [NO_DOUBT]),
                 f"MORE    {kept};   --report knee.html: plots",
             ]
         ),
-        lambda: {**fit_document(found, slo, sweep), "measured": measured},
+        lambda: {
+            **fit_document(found, slo, sweep),
+            "measured": measured,
+            "points": points_of(sweep, found),
+            "doubts": doubts,
+        },
         written,
     )
 
@@ -121,14 +136,15 @@ def plan_knee(
     from measure.fio.command import PROBE
     from measure.fio.sweep import plan_fio
 
+    runtime_s = round(RUNS * seconds / len(DEPTHS), 3)
     return plan_fio(
         target,
         DEPTHS,
         block_bytes=block_bytes,
         read_percent=read_percent,
         jobs=jobs,
-        runtime_s=seconds / len(DEPTHS) - RAMP_S,
-        ramp_s=RAMP_S,
+        runtime_s=runtime_s,
+        ramp_s=ramp_of(runtime_s),
         engine="auto" if "://" in target or (shutil.which("fio") and hasattr(os, "O_DIRECT")) else PROBE,
         size_bytes=drive.size_bytes,
         **drive.allow.settings(),
@@ -195,59 +211,9 @@ def still_grows(sweep: measure.Sweep) -> bool:
     return len(rates) > 1 and bool(rates[-1] > GAIN * rates[:-1].max())
 
 
-def _lines(sweep: measure.Sweep, fit: calibrate.Fit) -> Iterator[str]:
-    """The most that was measured, what was not where throughput still grows, and what twice the knee's load brings."""
-    best = sweep.points.nlargest(1, "throughput_per_s").iloc[0]
-    rate, moved = format_rate(best["throughput_per_s"]), format_bandwidth(best["bandwidth_bytes_per_s"])
-    size = format_bytes(best["block_bytes"])
-    yield labelled("MOST", f"{rate} of {size}, {moved}, measured at depth {best['load']:g}")
-    if still_grows(sweep):
-        deepest = int(sweep.points["depth"].max())
-        beyond = f"; depths {2 * deepest} to {DEEPEST} were not measured, the time is over" if deepest < DEEPEST else ""
-        how = f"qsim measure fio TARGET --depths {deepest}..{4 * deepest} --out DIR"
-        yield labelled("DEEPER", f"throughput still grows at depth {deepest}{beyond}: {how}")
-    if fit.knee.load is not None:
-        curve = calibrate.predict(fit, [fit.knee.load, 2 * fit.knee.load])
-        gain, cost = (100 * (v[1] / v[0] - 1) for v in (curve.throughput_per_s, curve.response_time_s))
-        times = " to ".join(format_duration(float(r), 2) for r in curve.response_time_s)
-        rates = " to ".join(format_rate(float(x), 2) for x in curve.throughput_per_s)
-        place = f"depth {significant(2 * fit.knee.load, 2)}, twice where queueing starts"
-        yield labelled("DOUBLE", f"{place}: {gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})")
-
-
-def _doubts(sweep: measure.Sweep) -> list[str]:
-    """Doubts about the answer: the audit's warnings, unsteady points, a host that is the limit."""
-    doubts = [f.message for f in measure.audit(sweep) if f.severity != "info" and f.check != "no-saturated-point"]
-    if host := _host_limit(sweep):
-        doubts.append(host)
-    return [labelled("DOUBT", doubt) for doubt in doubts] or [
-        labelled("DOUBT", "none: the points are steady, and neither the machine nor the host's processors were busy")
-    ]
-
-
-def _host_limit(sweep: measure.Sweep) -> str:
-    """The warning that the host's processors, not the device, are the limit; empty where not, or unknown."""
-    from measure.formats.fio.record import HOST_TIME
-
-    points = sweep.points.sort_values("load")
-    if HOST_TIME not in points:
-        return ""
-    here = os.cpu_count() or 1
-    submitting = here if (points["engine"] == "probe").all() else points["jobs"].clip(upper=here)
-    busy = points["throughput_per_s"] * points[HOST_TIME] / submitting
-    over = points["load"][busy > HOST_BUSY]
-    if not len(over):
-        return ""
-    share = f"{100 * min(1.0, float(busy.max())):.0f} %"
-    return (
-        f"the host is the limit from depth {over.iloc[0]:g} on: its processors are busy {share} of the time; "
-        "measure with more --jobs"
-    )
-
-
-def _sections(sweep: measure.Sweep, target: str) -> list[Section]:
-    """The measured points with the curve through all of them, its bands and its knees."""
+def _sections(sweep: measure.Sweep, target: str, used: Sequence[float]) -> list[Section]:
+    """The measured points with the curve through those ``used``, its bands and its knees."""
     from calibrate.report.compared import compared_section, evidence_of
 
-    comparison = calibrate.compare(sweep, sorted(set(sweep.points["load"])))
+    comparison = calibrate.compare(sweep, used)
     return [compared_section(target, [evidence_of(comparison, sweep)], {})]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +48,17 @@ def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
     }
 
 
-def points_table(sweep: Sweep) -> str:
-    """All points in one table, with their workload where there are several; intervals where points were repeated."""
+def points_table(sweep: Sweep, left_out: Collection[float] = ()) -> str:
+    """All points in one table, with their workload where there are several; intervals where points were repeated.
+
+    Those at the loads ``left_out`` of a curve are marked.
+    """
     from calibrate.report.measured.points import measured
     from calibrate.report.measured.tables import text_of, with_ends, with_origin
 
     found, load = measured(sweep), sweep.load_type
     several = len(found.series) > 1
+    found.table.loc[found.table["load"].isin(list(left_out)), "outlier"] = "left out"
     results = [c for c in ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s") if found.known(c)]
     if found.memory:  # cache lines are not shown as requests
         results.remove("throughput_per_s")

@@ -148,6 +148,11 @@ class Consent:
     write: str | None = None
     erase: str | None = None
 
+    def __str__(self) -> str:
+        """As it is typed; empty where nothing is allowed."""
+        named = (f"{word}={name}" for word, name in (("write", self.write), ("erase", self.erase)) if name)
+        return ",".join([*(["read"] if self.read else []), *named])
+
     def settings(self) -> dict[str, Any]:
         """The consent as keyword arguments of a plan's settings."""
         return {"consent": "read" if self.read else None, "write_device": self.write, "erase": self.erase}

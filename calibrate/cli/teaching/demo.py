@@ -13,11 +13,11 @@ import calibrate
 import measure
 from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
-from calibrate.cli.calibration.knee import BUDGET, RAMP_S, measure_knee, plan_knee, still_grows
+from calibrate.cli.calibration.knee import BUDGET, measure_knee, plan_knee, still_grows
 from calibrate.cli.console import Result, labelled, remark
 from calibrate.cli.data import audit_text
 from calibrate.cli.failures import CommandError
-from calibrate.cli.measuring.run import keeping, minutes
+from calibrate.cli.measuring.run import keeping, minutes, ramp_of
 from calibrate.cli.options import flag, option, page_in
 from calibrate.cli.progress import Bar
 from measure.loads.injected_delay import DEFAULT_DELAYS, QUICK_DELAYS
@@ -163,7 +163,8 @@ def _device(pace: Pace, out: Path, step: str) -> measure.Sweep | str:
     from measure.known_device.server import truth_of
     from measure.known_device.sweep import DeviceSweep
 
-    planned = DeviceSweep(truth_of(SERVICE_S, SERVERS), DEVICE_DEPTHS, runtime_s=pace.device_s, ramp_s=RAMP_S)
+    ramp_s = ramp_of(pace.device_s)
+    planned = DeviceSweep(truth_of(SERVICE_S, SERVERS), DEVICE_DEPTHS, runtime_s=pace.device_s, ramp_s=ramp_s)
     opening = f"{step} device: {len(DEVICE_DEPTHS)} depths of {planned.truth.label}"
     with Bar("device", opening=opening) as bar:
         return planned.run(out, bar.points)

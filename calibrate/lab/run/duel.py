@@ -1,8 +1,8 @@
-"""The duel: the class and the model answer one question, and are ranked by points that none of them had seen.
+"""The duel: the class and the model answer one question, and are ranked by what was measured afterwards.
 
 On a device whose truth is known the question is N* = R(1) Xmax, and the truth ranks. On a real device the model seals
-its answer after its calibration points, and the question is where throughput reaches 90 % of its peak on the other
-points: the model has not seen them, and N* = R(1) Xmax would be made of the very points that it was calibrated on.
+its answer after its calibration points, and the question is where throughput reaches 90 % of the highest at the loads
+that are measured: read off all measured points, and by the model off its curve over the same loads.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.knee import USUAL
+from calibrate.fitting.predicted_curve import grid
+from calibrate.fitting.readings import curve_of, ninety_among
 from calibrate.lab.run.orders import Order
 from calibrate.sealing import canonical
-from measure.loads import InjectedDelay, Load
+from measure.loads import InjectedDelay
 from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError
 
@@ -90,38 +91,27 @@ class Judged:
     note: str
 
 
-def judge(order: Order, sweep: Sweep, used: Sequence[float]) -> Judged:
-    """The answer for a device: its truth, or the result of its points without the ``used`` ones."""
+def judge(order: Order, sweep: Sweep) -> Judged:
+    """The answer for a device: its truth, or the reading of all its measured points."""
     if order.device == "known":
         note = f"{order.servers} servers of {1e3 * order.service_s:g} ms each"
         return Judged(float(order.servers), "the truth", note)
-    return _ninety(sweep, used, order.load_type)
-
-
-def _ninety(sweep: Sweep, used: Sequence[float], kind: Load) -> Judged:
-    """Where the held-out points first reach 90 % of their highest throughput, interpolated between two of them."""
-    standard = "the measured one"
-    held_out = sweep.points[~sweep.points["load"].isin(list(used))]
-    mean = held_out.groupby("load")["throughput_per_s"].mean().sort_index(ascending=not isinstance(kind, InjectedDelay))
-    if len(mean) < 2:
-        return Judged(None, standard, "fewer than two points were held out")
+    mean = sweep.points.groupby("load")["throughput_per_s"].mean()
     loads, rates = mean.index.to_numpy(float), mean.to_numpy(float)
-    wanted = USUAL * rates.max()
-    at = int(np.argmax(rates >= wanted))
-    if at == 0:
-        return Judged(None, standard, f"every held-out point is above {100 * USUAL:g} % of the peak")
-    ends, heights = loads[at - 1 : at + 1], rates[at - 1 : at + 1]
-    if isinstance(kind, InjectedDelay):
-        load = float(np.interp(wanted, heights, ends))
-    else:
-        load = float(np.exp(np.interp(np.log(wanted), np.log(heights), np.log(ends))))
-    low, high = sorted(float(end) for end in ends)
-    return Judged(load, standard, f"between {kind.at(low)} and {high:g}")
+    if len(loads) < 2:
+        return Judged(None, "the measured one", "fewer than two points were measured")
+    load = ninety_among(loads, rates, delays=isinstance(order.load_type, InjectedDelay))
+    low, high = loads[loads <= load].max(), loads[loads >= load].min()
+    where = order.load_type.at(low) if low == high else f"between {order.load_type.at(low)} and {high:g}"
+    return Judged(load, "the measured one", where)
 
 
 def predicted_load(order: Order, fit: Fit) -> float | None:
-    """The model's answer to the same question."""
-    return fit.knee.load if order.device == "known" else fit.ninety.load
+    """The model's answer to the same question: the same reading of its curve over the loads that are measured."""
+    if order.device == "known":
+        return fit.knee.load
+    loads = grid(min(order.loads), max(order.loads))
+    return ninety_among(loads, curve_of(fit, loads).throughput_per_s, delays=isinstance(order.load_type, InjectedDelay))
 
 
 @dataclass(frozen=True)

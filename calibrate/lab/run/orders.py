@@ -71,8 +71,8 @@ class Order:
         if self.device == "known":
             return "You and the model are ranked against the truth, drawn by lot: the model sees two depths of it."
         return (
-            "The model seals its answer after its own points; it and you are ranked by the other points, "
-            "which none of you has seen."
+            "The model seals its answer after its own points, before the others are measured; it and you are ranked by "
+            "what all points show."
         )
 
     def source(self) -> LabSource:

@@ -181,7 +181,7 @@ def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     sealed = read_seal(directory / PREDICTION).fits[0]
     comparison = compare(sweep, fitted=sealed)
     write_report([comparison], directory / REPORT, title=order.label)
-    judged, model = judge(order, sweep, sealed.used), predicted_load(order, sealed)
+    judged, model = judge(order, sweep), predicted_load(order, sealed)
     return {"verdict": comparison.verdict(), "judged": asdict(judged), "model": model}
 
 

@@ -13,7 +13,8 @@ from functools import cached_property
 
 import pandas as pd
 
-from calibrate.fitting.knee import Knee
+from calibrate.fitting.answer import figure_word, knee_word
+from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
@@ -135,11 +136,11 @@ def _parameter(comparison: Comparison, name: str) -> str:
     estimate = comparison.fit.parameters.get(name)
     if estimate is None:
         return ""
-    return f"{estimate} {comparison.fit.sureness(estimate.identified, estimate.low, estimate.high)}"
+    return f"{estimate} {figure_word(comparison.fit, name, estimate)}"
 
 
 def _knee(comparison: Comparison, k: Knee) -> str:
     if k.load is None:
         return "not reached"
     ends = interval_text(*(None if v is None else plain_number(v) for v in (k.low, k.high)))
-    return f"{plain_number(k.load)} ({ends}) {comparison.fit.sureness(k.identified, k.low, k.high)}"
+    return f"{plain_number(k.load)} ({ends}) {knee_word(comparison.fit, k)}"

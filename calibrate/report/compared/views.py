@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from calibrate.fitting.answer import figure_word
 from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves
@@ -168,7 +170,7 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
         "split": comparison.split,
         "assumption": fit.assumption,
         "level": f"{100 * fit.level:g} %",
-        "parameters": parameter_table(fit.parameters, fit.sureness),
+        "parameters": parameter_table(fit.parameters, partial(figure_word, fit)),
         "truth": None
         if comparison.truth is None
         else FormattedTable.of(*truth_rows(comparison.truth), words=(0, 3, 4)),

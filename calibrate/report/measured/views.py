@@ -11,7 +11,7 @@ import pandas as pd
 
 from calibrate.fitting.answer import fits_rows, knee_word
 from calibrate.fitting.fit import Fit, fit
-from calibrate.fitting.knee import Knee
+from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import LEVEL
 from calibrate.report.drawing import (
     DASHES,

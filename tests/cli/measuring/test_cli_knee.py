@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit
-from calibrate.cli.calibration import knee
+from calibrate.cli.calibration import knee, knee_answer
 from calibrate.cli.calibration.knee import DEPTHS, still_grows
 from measure.auditing.all_checks import check_working_set
 from measure.errors import DataError
@@ -34,11 +35,14 @@ def test_a_knee_is_an_ordinary_sweep_of_one_process(qsim, fio, disk):
     assert document["measured"]["tool"] == "fio"
     assert document["measured"]["depths"][: len(DEPTHS)] == list(DEPTHS)
     assert document["parameters"]["R1"]["estimate"] > 0
+    assert [point["load"] for point in document["points"]] == document["measured"]["depths"]
+    assert isinstance(document["doubts"], list)
     started = {json.loads(p.read_text())["started_at"] for p in Path("quick/points").glob("d*.json")}
     assert len(started) <= len(document["measured"]["depths"]) - len(DEPTHS) + 1
     assert list(disk.iterdir()) == []  # the test file is gone
     assert "Throughput" in Path("k.html").read_text()
-    fitted = qsim("fit", "quick", "--json").json
+    used = ",".join(f"{n:g}" for n in document["model"]["used"])
+    fitted = qsim("fit", "quick", "--use", used, "--json").json
     assert fitted["knee"] == document["knee"]
 
 
@@ -61,9 +65,7 @@ def test_deeper_points_follow_while_the_last_is_above_all_before(rates, grows):
 
 @pytest.mark.live
 @pytest.mark.parametrize(("budget_s", "deeper"), [(0.0, False), (600.0, True)])
-def test_deeper_points_end_with_the_time_and_what_was_not_measured_is_said(
-    fio, disk, tmp_path, monkeypatch, budget_s, deeper
-):
+def test_deeper_points_end_with_the_time(fio, disk, tmp_path, monkeypatch, budget_s, deeper):
     """Throughput that counts as growing for ever: only the time, or depth 1024, ends the doubling."""
     monkeypatch.setattr(knee, "DEPTHS", (1, 2))
     monkeypatch.setattr(knee, "DEEPEST", 8)
@@ -71,8 +73,6 @@ def test_deeper_points_end_with_the_time_and_what_was_not_measured_is_said(
     plan = knee.plan_knee(str(disk), 2.0, knee.DriveOptions(2**24, knee.Consent()))
     sweep = knee.measure_knee(plan, tmp_path / "sweep", time.monotonic() + budget_s)
     assert sorted(set(sweep.points["depth"])) == ([1, 2, 4, 8] if deeper else [1, 2])
-    (text,) = (line for line in knee._lines(sweep, fit(sweep)) if line.startswith("DEEPER"))
-    assert ("depths 4 to 8 were not measured, the time is over" in text) != deeper
 
 
 @pytest.mark.live
@@ -81,7 +81,8 @@ def test_another_block_is_a_second_curve_of_the_directory_and_is_the_one_answere
         run = qsim("knee", str(disk), "--seconds", "6s", "--size", "32MiB", "--block", block, "--out", "d", "--json")
         assert run.code == 0, run.err
         assert run.json["name"] == name
-        assert run.json["knee"] == qsim("fit", "d", "--series", name, "--json").json["knee"]
+        used = ",".join(f"{n:g}" for n in run.json["model"]["used"])
+        assert run.json["knee"] == qsim("fit", "d", "--series", name, "--use", used, "--json").json["knee"]
 
 
 def test_the_answered_curve_is_that_of_the_points_just_asked_for(fio, disk):
@@ -111,3 +112,70 @@ def test_help_default_and_audit_agree_on_the_size_of_the_file(qsim, fio, disk):
         for size in (plan.file.size_bytes, 2**28)
     }
     assert [len(found) for found in noted.values()] == [0, 1]
+
+
+def curve(rates: list[float], **more: object) -> Sweep:
+    load = 2.0 ** np.arange(len(rates))
+    points = pd.DataFrame({"series": "a", "load": load, "depth": load, "throughput_per_s": rates, "block_bytes": 4096})
+    points["bandwidth_bytes_per_s"] = 4096 * points["throughput_per_s"]
+    return Sweep(points.assign(latency_s=load / points["throughput_per_s"], **more))
+
+
+SOFT = [1e4, 1.78e4, 2.91e4, 4.27e4, 5.57e4, 6.56e4, 7.21e4]
+
+
+def test_one_outlying_point_moves_no_headline_and_is_named():
+    off = curve([*SOFT[:3], 1.2e4, *SOFT[4:]])
+    read, clean = knee_answer.robust_fit(off), knee_answer.robust_fit(curve(SOFT))
+    assert read.used == (1.0, 2.0, 4.0, 16.0, 32.0, 64.0)
+    for found, expected in ((read.knee.load, clean.knee.load), (read.ninety.load, clean.ninety.load)):
+        assert found == pytest.approx(expected, rel=0.1)
+    said = "\n".join(knee_answer.doubts_about(off, read))
+    assert "depth 8 is left out of the curve: 12.0 k/s was measured, where the other points say 4" in said
+    assert "leaves its course" not in said
+    assert [p["load"] for p in knee_answer.points_of(off, read) if p["left_out"]] == [8.0]
+    (double,) = (x for x in knee_answer.further_lines(off, read, "") if x.startswith("DOUBLE"))
+    assert "+3" in double
+
+
+def test_an_unsteady_last_point_does_not_pull_the_peak_of_four_that_agree():
+    rates = [100.0, 200, 400, 401, 399, 400, 280]
+    steady = {"steady": [True] * 6 + [False], "throughput_range": [0.02] * 6 + [0.9]}
+    unsteady = curve(rates, **steady, throughput_change=0.0, throughput_trend=0.0)
+    read = knee_answer.robust_fit(unsteady)
+    assert read.used == (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    assert read.curve_parameters["Xmax"].estimate == pytest.approx(400, rel=0.02)
+    assert knee_answer.robust_fit(curve(rates)).used == tuple(2.0 ** np.arange(7))  # a run that fell steadily stays
+
+
+def test_a_plateau_at_a_round_rate_is_said_to_be_a_limit():
+    capped = curve([1000.0, 1900, 2995, 3001, 3000, 2999, 3002])
+    (text,) = (x for x in knee_answer.further_lines(capped, fit(capped), "") if x.startswith("LIMIT"))
+    assert text.endswith("flat at 3.00 k/s from depth 4 on, 3.00 k/s: likely a limit of the volume")
+    for rates in (SOFT, [1000.0, 1900, 2780, 2790, 2785, 2780, 2783]):
+        made = curve(rates)
+        assert not any(x.startswith("LIMIT") for x in knee_answer.further_lines(made, fit(made), ""))
+
+
+def test_the_deeper_command_names_every_setting(fio, disk):
+    drive = knee.DriveOptions(2**25, knee.Consent(write="sdb", erase="sdb"))
+    plan = knee.plan_knee(str(disk), 12.0, knee.DriveOptions(2**25, knee.Consent()), block_bytes=131072, jobs=2)
+    command = knee_answer.deeper_command("/mnt/my disk", plan, 64, drive, Path("quick"))
+    assert command == (
+        "qsim measure fio '/mnt/my disk' --depths 128..256 --block 128KiB --read 100 --jobs 2 --runtime 1.371s "
+        "--size 32768KiB --allow write=sdb,erase=sdb --out quick"
+    )
+    assert knee_answer.deeper_command(".", plan, 64, drive, None).endswith("--out deeper")
+
+
+@pytest.mark.live
+def test_the_deeper_command_goes_on_in_the_same_directory(qsim, fio, disk):
+    run = qsim("knee", str(disk), "--seconds", "6s", "--size", "32MiB", "--read", "0", "--out", "quick", "--json")
+    assert run.code == 0, run.err
+    drive = knee.DriveOptions(2**25, knee.Consent())
+    plan = knee.plan_knee(str(disk), 6.0, drive, read_percent=0)
+    deepest = max(run.json["measured"]["depths"])
+    command = knee_answer.deeper_command(str(disk), plan, deepest, drive, Path("quick"))
+    again = qsim(*shlex.split(command)[1:], "--json")
+    assert again.code == 0, again.err
+    assert max(p["load"] for p in again.json["points"]) == 4 * deepest

@@ -90,14 +90,3 @@ def test_a_fit_on_file_keeps_the_share() -> None:
     made = fit(sweep(VIRTUAL_HOST))
     again = type(made).from_dict(made.to_dict())
     assert (again.knee.low, again.knee.high) == pytest.approx((made.knee.low, made.knee.high))
-
-
-def test_the_interval_around_a_measured_knee_is_that_of_its_own_measurements() -> None:
-    k = fit(sweep()).knee
-    assert "both measured" in k.definition
-    assert np.log(k.high / k.load) == pytest.approx(np.log(k.load / k.low), rel=0.05)
-
-
-def test_no_share_for_a_device_that_was_not_measured() -> None:
-    one = sweep()
-    assert replace(fit(one), between_runs=0.0).knee.high < fit(one).knee.high

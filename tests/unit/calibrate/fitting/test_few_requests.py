@@ -7,7 +7,6 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit
-from calibrate.fitting.knee import measured_crossing
 from measure import Sweep
 
 SERVICE_S, RUN_S = 3e-3, 1.4
@@ -36,15 +35,3 @@ def test_points_know_what_the_number_of_their_requests_leaves_open():
     assert made.used_noise == pytest.approx([1 / np.sqrt(SERVICE_S**-1 * RUN_S)] * 6, rel=0.1)
     unknown = fit(short_run(1, np.random.default_rng(1), counted=False))
     assert unknown.used_noise == (0.0,) * 6
-
-
-def test_the_peak_is_the_mean_of_points_that_noise_alone_tells_apart():
-    throughput = np.array([100.0, 200, 396, 404, 400])
-    loads, response = np.array([1.0, 2, 16, 32, 64]), np.full(5, 0.01)
-    measured = measured_crossing(loads, throughput, response)
-    assert measured == pytest.approx((4.04, 0.0), abs=1e-8)
-    of_three = measured_crossing(loads, throughput, response, np.full(5, 0.01))
-    assert of_three == pytest.approx((4.0, 0.01 * np.sqrt(1 + 1 / 3)), rel=1e-4)
-    apart = np.array([100.0, 200, 300, 404, 400])
-    of_two = measured_crossing(loads, apart, response, np.full(5, 0.01))
-    assert of_two == pytest.approx((4.02, 0.01 * np.sqrt(1 + 1 / 2)), rel=1e-4)

@@ -10,9 +10,9 @@ from calibrate.fitting.answer import fits_table, knees_labelled
 from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.fit import fit
 from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.readings import objective_knee
 from calibrate.prediction.comparison import compare
 from calibrate.sealing import seal
-from calibrate.tails.objective import objective_knee
 from measure import load_dataset
 from measure.formats.tables.table import csv_sweep
 from measure.loads import InjectedDelay

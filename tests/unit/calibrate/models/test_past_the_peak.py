@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_up import points_at
 
 from calibrate import compare, fit, predict
 from calibrate.models.closed import Declining, OnsetPNorm, ScalabilityLaw, shows_decline
-from measure import Sweep, load_dataset
+from measure import Clients, Sweep, load_dataset
 
 DEPTHS = np.array([1.0, 4, 8, 32, 64, 256, 512, 1024])
 VALUES = np.array([[6.0, 25e3, 2.6, 1.0, 1500.0]])
 
 
-def falling() -> Sweep:
-    throughput, response = Declining().curve(VALUES, DEPTHS)
-    return Sweep(points_at(DEPTHS, throughput[0], response[0]))
+def falling(depths: np.ndarray = DEPTHS) -> Sweep:
+    throughput, response = Declining().curve(VALUES, depths)
+    return Sweep(points_at(depths, throughput[0], response[0]))
 
 
 def test_a_far_decline_is_none_and_past_the_peak_throughput_falls_along_its_asymptote() -> None:
@@ -73,9 +75,21 @@ def test_a_decline_is_shown_by_a_deep_point_that_is_lower(loads: list[int], rate
     assert shows_decline(np.array(loads, dtype=float), np.array(rates)) is shown
 
 
-def test_a_decline_is_fitted_where_a_point_shows_it() -> None:
-    made = fit(falling(), [1, 8, 64, 1024])
-    assert made.model == "p-norm with onset and decline"
+def test_a_decline_is_fitted_to_a_service_of_which_two_points_show_it() -> None:
+    clients = replace(falling(np.array([1.0, 8, 64, 1024, 2048])), load_type=Clients())
+    assert fit(clients).model == "p-norm with onset and decline"
+    assert fit(clients, [1, 8, 64, 1024]).model == "p-norm with onset"
+
+
+def test_a_drive_does_not_decline_by_itself_and_its_curve_follows_the_points_past_the_peak() -> None:
+    drive = fit(falling(), [1, 8, 64, 512, 1024])
+    assert drive.model == "p-norm with onset"
+    expected = falling().points["throughput_per_s"].iloc[-1]
+    assert predict(drive, [1024]).throughput_per_s[0] == pytest.approx(expected, rel=0.05)
+
+
+def test_the_decline_of_a_drive_is_fitted_where_its_model_is_named() -> None:
+    made = fit(falling(), [1, 8, 64, 1024], model="p-norm with onset and decline")
     coherency = made.parameters["coherency"]
     assert coherency.low is not None
     assert coherency.high is not None
@@ -92,7 +106,8 @@ def test_without_such_a_point_the_bands_say_where_they_end() -> None:
 
 
 def test_a_published_decline_is_followed_from_one_point_past_the_peak() -> None:
-    comparison = compare(load_dataset("001-ssd"), [1, 8, 64, 1024], series="4 KiB read")
+    model = "p-norm with onset and decline"
+    comparison = compare(load_dataset("001-ssd"), [1, 8, 64, 1024], series="4 KiB read", model=model)
     assert comparison.points.load[comparison.held_out].tolist() == [256, 512]
     assert np.abs(comparison.residual_throughput_pct[comparison.held_out]).max() < 10
     names = {m.name for m in comparison.models}

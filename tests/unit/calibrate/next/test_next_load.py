@@ -7,7 +7,7 @@ import pytest
 from made_up import open_sweep, points_at
 
 from calibrate import fit, from_datasheet
-from calibrate.fitting.knee import Knee
+from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw

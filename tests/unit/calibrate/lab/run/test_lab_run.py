@@ -154,7 +154,7 @@ def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
     assert first_loads(known) == (1.0, 32.0)
     replay = order_for(folder, REPLAY)
     assert replay.quantity == "N90"
-    assert "none of you has seen" in replay.rule
+    assert "ranked by what all points show" in replay.rule
 
 
 def test_the_disk_is_measured_by_the_quick_sweep_of_knee():

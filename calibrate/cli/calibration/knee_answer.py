@@ -1,0 +1,181 @@
+"""What ``qsim knee`` says of its points: the robust reading, a limit, deeper points, what doubling buys, the doubts."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import calibrate
+import measure
+from calibrate.cli.console import labelled
+from calibrate.cli.measuring.run import DriveOptions
+from calibrate.fitting.readings import Doubling, doubling
+from calibrate.inference.parameters import quantity
+from measure.formats.fio.steady_state import COLUMNS as STEADY
+from measure.repeats import FEWEST_POINTS, flag_outliers
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant, with_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from measure.fio.plan import FioPlan
+
+FLAT, ROUND_WITHIN = 0.01, 0.007
+"""A plateau's points lie within the first share of each other, and a limit within the second of a round number."""
+LIMITS = (1.0, 1.2, 1.25, 1.5, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 6.4, 7.5, 8.0)
+"""First digits of the rates to which volumes are held: 3000 /s, 16 k/s, 125 MB/s."""
+LONG_PLATEAU = 3
+MIB = 2.0**20
+HOST_BUSY = 0.8
+"""The share of processor time from which the host is called the limit."""
+NO_DOUBT = "none: the points are steady, and neither the machine nor the host's processors were busy"
+
+
+def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
+    """The fit to the points of one curve without those that are unsteady or off its course; else to all.
+
+    A point is left out where the audit flags it against its neighbours, or where its run was not steady and the other
+    points predict another throughput.
+    """
+    points = sweep.points.sort_values("load")
+    loads = list(dict.fromkeys(points["load"].tolist()))
+    off = set(points["load"][flag_outliers(points) == "curve"])
+    for load in [] if off else _unsteady(points):
+        others = [n for n in loads if n != load]
+        band = calibrate.predict(calibrate.fit(sweep, others), [load]).throughput_band(0)
+        rate = float(points["throughput_per_s"][points["load"] == load].mean())
+        if not band[1] <= rate <= band[2]:
+            off = {load}
+            break
+    kept = [n for n in loads if n not in off]
+    return calibrate.fit(sweep, kept if off and len(kept) >= FEWEST_POINTS - 1 else None)
+
+
+def _unsteady(points: pd.DataFrame) -> list[float]:
+    """Loads of runs that were not steady by SNIA's definition, the worst first."""
+    if not set(STEADY) <= set(points):
+        return []
+    unsteady = points[points["steady"].eq(False)].sort_values("throughput_range", ascending=False)
+    return list(dict.fromkeys(unsteady["load"].tolist()))
+
+
+def deeper_command(target: str, plan: FioPlan, deepest: int, drive: DriveOptions, out: Path | None) -> str:
+    """The command that measures deeper points with the same settings, into the same directory where there is one."""
+    job = plan.points[0].job
+    first = 2 * deepest if out is not None else 1
+    words = ["qsim", "measure", "fio" if plan.tool == "fio" else "drive", target]
+    words += ["--depths", f"{first}..{4 * deepest}", "--block", exact_bytes(job.block_bytes)]
+    words += ["--read", f"{job.read_percent}"]
+    words += ["--jobs", str(job.jobs)] if plan.tool == "fio" else []
+    words += ["--runtime", f"{plan.settings.runtime_s:g}s"]
+    words += ["--size", exact_bytes(drive.size_bytes)] if drive.size_bytes is not None else []
+    words += ["--allow", str(drive.allow)] if str(drive.allow) else []
+    return shlex.join([*words, "--out", str(out) if out is not None else "deeper"])
+
+
+def exact_bytes(size: int) -> str:
+    """A size that reads back as the same number: ``128KiB``, ``1000``."""
+    return f"{size // 1024}KiB" if size % 1024 == 0 else str(size)
+
+
+def further_lines(sweep: measure.Sweep, fit: calibrate.Fit, deeper: str) -> Iterator[str]:
+    """The most that was measured, a limit, what deeper points would show, and what twice the knee's load brings."""
+    kept = sweep.points[sweep.points["load"].isin(fit.used)]
+    best = kept.nlargest(1, "throughput_per_s").iloc[0]
+    rate, moved = format_rate(best["throughput_per_s"]), format_bandwidth(best["bandwidth_bytes_per_s"])
+    size = format_bytes(best["block_bytes"])
+    yield labelled("MOST", f"{rate} of {size}, {moved}, measured at {fit.load_type.at(best['load'])}")
+    if limit := round_limit(fit, kept):
+        yield labelled("LIMIT", limit)
+    deepest = max(fit.used)
+    if fit.rises:
+        bought = doubling(fit, deepest)
+        grows = f"throughput still rises at {fit.load_type.at(deepest)}, twice that would bring {_gained(bought)}"
+        yield labelled("DEEPER", f"{grows}: {deeper}")
+    if fit.knee.load is not None:
+        bought = doubling(fit, fit.knee.load)
+        (x, twice), (r, longer) = bought.throughput_per_s, bought.response_time_s
+        rates = f"{format_rate(x, 2)} to {format_rate(twice, 2)}"
+        times = f"{format_duration(r, 2)} to {format_duration(longer, 2)}"
+        place = f"{fit.load_type.place(significant(2 * fit.knee.load, 2))}, twice where queueing starts"
+        cost = 100 * (longer / r - 1)
+        yield labelled("DOUBLE", f"{place}: {_gained(bought)} ({rates}), {cost:+.0f} % latency ({times})")
+
+
+def _gained(bought: Doubling) -> str:
+    """``+38 % throughput (30 to 44)``."""
+    gain, low, high = (100 * (factor - 1) for factor in (bought.gain, bought.low, bought.high))
+    return f"{gain:+.0f} % throughput ({low:.0f} to {high:.0f})"
+
+
+def round_limit(fit: calibrate.Fit, points: pd.DataFrame) -> str:
+    """What says that a plateau is a limit set for the volume: its points agree, and on a round number; else empty."""
+    rates = points.sort_values("load")["throughput_per_s"].to_numpy(float)
+    top = rates[rates > (1 - FLAT) * rates.max()]
+    if len(top) < LONG_PLATEAU or rates[-1] < (1 - FLAT) * rates.max():
+        return ""
+    middle, block = float(np.median(top)), float(points["block_bytes"].iloc[0])
+    first = float(points["load"][points["throughput_per_s"] >= top.min()].min())
+    for figure, unit in ((middle, "/s"), (middle * block, "B/s"), (middle * block / MIB, "MiB/s")):
+        digits = _digits(figure)
+        nearest = min(LIMITS, key=lambda one, of=digits: abs(of / one - 1))  # type: ignore[misc]
+        if abs(digits / nearest - 1) <= ROUND_WITHIN:
+            limit = figure * nearest / digits
+            of = f"{limit:g} MiB/s" if unit == "MiB/s" else quantity(limit, "1/s" if unit == "/s" else unit)
+            flat = f"flat at {format_rate(middle)} from {fit.load_type.at(first)} on"
+            return f"{flat}, {of}: likely a limit of the volume"
+    return ""
+
+
+def _digits(figure: float) -> float:
+    """The digits of a number, from 1 to below 10."""
+    return float(figure / 10.0 ** math.floor(math.log10(figure)))
+
+
+def points_of(sweep: measure.Sweep, fit: calibrate.Fit) -> list[dict[str, float | bool]]:
+    """The measured points in JSON; ``left_out``: the curve does not follow it."""
+    columns = {"load": "load", "throughput_per_s": "throughput_per_s", "latency_s": "response_time_s"}
+    rows = sweep.points.sort_values("load")[list(columns)].rename(columns=columns).to_dict("records")
+    return [{**{str(k): float(v) for k, v in row.items()}, "left_out": row["load"] not in fit.used} for row in rows]
+
+
+def doubts_about(sweep: measure.Sweep, fit: calibrate.Fit) -> list[str]:
+    """Doubts about the answer: points left out, the audit's warnings, unsteady points, a host that is the limit."""
+    doubts = []
+    for row in points_of(sweep, fit):
+        if row["left_out"]:
+            told = calibrate.predict(fit, [row["load"]]).throughput_band(0)
+            there = with_interval(format_rate, *told)
+            doubts.append(
+                f"{fit.load_type.at(row['load'])} is left out of the curve: {format_rate(row['throughput_per_s'])} was "
+                f"measured, where the other points say {there}; measure it again"
+            )
+    named = ("no-saturated-point", *(["outlier"] if doubts else []))
+    doubts += [f.message for f in measure.audit(sweep) if f.severity != "info" and f.check not in named]
+    return [*doubts, *([host] if (host := _host_limit(sweep)) else [])]
+
+
+def _host_limit(sweep: measure.Sweep) -> str:
+    """The warning that the host's processors, not the device, are the limit; empty where not, or unknown."""
+    from measure.formats.fio.record import HOST_TIME
+
+    points = sweep.points.sort_values("load")
+    if HOST_TIME not in points:
+        return ""
+    here = os.cpu_count() or 1
+    submitting = here if (points["engine"] == "probe").all() else points["jobs"].clip(upper=here)
+    busy = points["throughput_per_s"] * points[HOST_TIME] / submitting
+    over = points["load"][busy > HOST_BUSY]
+    if not len(over):
+        return ""
+    share = f"{100 * min(1.0, float(busy.max())):.0f} %"
+    return (
+        f"the host is the limit from depth {over.iloc[0]:g} on: its processors are busy {share} of the time; "
+        "measure with more --jobs"
+    )

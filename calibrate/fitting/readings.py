@@ -1,0 +1,514 @@
+"""Readings of one curve: each line that a fit prints is read off the same curve, its interval off the same draws.
+
+``N*``       (R1 + Z) Xpeak, the idle latency (and the think time) times the peak: where the two asymptotes cross and
+             queueing starts (Denning and Buzen, ACM Computing Surveys 1978, section 4.2; Lazowska et al., Quantitative
+             System Performance, 1984, chapter 5). It is the product of the printed figures; its interval is that of
+             the product in each possible device, which is narrower than theirs together where the two move against
+             each other, and wider than the points alone where the peak lies beyond them.
+
+``N90``      the first load with 90 % of the printed peak on the predicted curve. For X = [(N/N*)^-p + 1]^(-1/p) Xmax
+             it is N* (0.9^-p - 1)^(-1/p): it moves with the sharpness p, so that its interval is wider than that of N*
+
+objective    the heaviest load whose predicted response stays within a time; doubling: what twice a load buys
+
+``tangent``  of loads that are not closed: rho* = 1 / (1 + sqrt(a / L0)) for a latency curve R = L0 + a rho / (1 - rho):
+             the load of maximal power X / R (Kleinrock, ICC 1979), where a line through the origin touches the curve.
+             Power is flat there, so that what the model misses moves it far: its interval holds all loads as good
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from calibrate.fitting.predicted_curve import Prediction, predict
+from calibrate.inference.parameters import ROUGH, Array
+from calibrate.inference.weights import SPREAD, middle, reaching, widened
+from calibrate.models.calibration import Calibration
+from calibrate.models.closed import ClosedModel
+from calibrate.models.curves import CurveModel
+from calibrate.points import Z90
+from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, ThroughputLoad
+from measure.units import CACHE_LINE_BYTES, format_duration
+from qsim.errors import InvalidParameterError
+
+SOFT = 0.5
+"""A knee at which less than this share of the peak is reached is not sharp."""
+
+USUAL = 0.9
+"""The share of the peak that most performance reports mean."""
+
+GAIN = 1.05
+"""Throughput still rises at a load where twice the load raises it by this factor."""
+
+SHEET = "data sheet"
+"""The key in a fit's details of a data sheet's figures."""
+
+STEPS = 240
+REACH = 64.0
+"""The curve is computed up to this multiple of the knee, or of the deepest point."""
+
+CHAINED_STEPS, CHAINED_REACH = 64, 4.0
+"""The same where each load costs a chain."""
+
+PEAKS = ("Xmax", "B")
+
+FEW = 64
+"""Number of representative devices of a model whose curve is computed by a loop, not a formula."""
+
+AROUND, TRIED, REFINED = 8.0, 14, 4
+"""Loads tried on the predicted curve to either side of an estimate, their number, and further steps between two."""
+
+PAST = 2.0
+"""An objective is sought to this multiple of the load at which the peak itself takes the time."""
+
+FURTHER = 64
+"""Loads tried beyond those of the fit's own curves."""
+
+DEEPEST = 2.0**14
+"""The deepest queue tried on a curve that is computed step by step."""
+
+NO_FURTHER = 4
+"""No objective beyond this multiple of the deepest calibrated load is identified."""
+
+ROUNDING = 1e-9
+"""Relative tolerance of an objective for rounding."""
+
+Ends = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Knee:
+    """A knee with its interval: ``load`` is the estimate, ``low`` and ``high`` the ends of its interval.
+
+    ``throughput_per_s`` and ``response_time_s`` are the predicted ones at that load. ``load`` is None where the knee
+    is beyond any possible load; ``note`` then says so. ``identified`` is False where its interval spans more than a
+    factor of two, ``sharp`` where the bend is too soft to be a knee.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> round(drive.knee.load), drive.knee.definition
+    (48, 'N* = R1 Xpeak, both from the data sheet')
+    """
+
+    load: float | None
+    low: float | None
+    high: float | None
+    throughput_per_s: float
+    response_time_s: float
+    definition: str
+    load_name: str
+    identified: bool = True
+    note: str = ""
+    throughput_low_per_s: float | None = None
+    throughput_high_per_s: float | None = None
+    sharp: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return asdict(self)
+
+    def place(self) -> dict[str, float | None]:
+        """The load with its interval and the throughput there, JSON-ready."""
+        throughput = None if self.load is None else self.throughput_per_s
+        return {"load": self.load, "low": self.low, "high": self.high, "throughput_per_s": throughput}
+
+
+def knee_of(fit: Calibration) -> Knee:
+    """The knee of ``fit``: N* for closed loads, else by the definition of its model."""
+    load = fit.crossing
+    return _tangent(fit) if load is None else _closed(fit, load)
+
+
+def still_rises(fit: Calibration) -> bool:
+    """Whether twice the deepest load of a closed fit would still raise its throughput by ``GAIN``."""
+    if not fit.used or not isinstance(fit.load_type, ClosedLoad):
+        return False
+    now, twice = curve_of(fit, [max(fit.used), 2 * max(fit.used)]).throughput_per_s
+    return bool(twice > GAIN * now)
+
+
+def curve_of(fit: Calibration, loads: Sequence[float] | Array) -> Prediction:
+    """The predicted curve of ``fit`` at ``loads`` of its own kind, on which all readings lie."""
+    if not fit.is_seen_through_chain:
+        return predict(fit, loads)
+    from calibrate.fitting.any_load import predict as through_the_chain
+
+    return through_the_chain(fit, loads, refuse=False)
+
+
+def _closed(fit: Calibration, load: float) -> Knee:
+    (idle, most), model = fit.asymptotes, fit.closed_model
+    _, low, high = middle(fit.table, model.knee_load, fit.level)
+    low, high = widened(min(low, load), load, max(high, load), fit.between_runs, fit.level)
+    low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
+    at = min(fit.measurements(np.array([load])).quantiles((0.5,))[0, 0], most.estimate or np.inf)
+    rises = still_rises(fit)
+    return Knee(
+        load=load,
+        low=low,
+        high=high,
+        throughput_per_s=float(at),
+        response_time_s=float(load / at) - fit.load_type.thinking_s,
+        definition=f"{model.knee_definition}{_lacking(fit, rises=rises)}",
+        load_name=fit.load_name,
+        identified=bool(high / low < ROUGH) and idle.identified and most.identified and not rises,
+        note=beyond(fit, load),
+        sharp=bool(at >= SOFT * (most.estimate or np.inf)),
+    )
+
+
+def _lacking(fit: Calibration, *, rises: bool) -> str:
+    """What of the product was not measured."""
+    if not fit.used:
+        return ", both from the data sheet" if SHEET in fit.details else ""
+    lone = "" if min(fit.used) == 1 or fit.load_type.thinking_s else f"{fit.load_type.at(1)} was not measured"
+    peak = f"throughput still rises at {fit.load_type.at(max(fit.used))}" if rises else ""
+    lacking = "; ".join(filter(None, (lone, peak)))
+    return f": {lacking}" if lacking else ""
+
+
+def _tangent(fit: Calibration) -> Knee:
+    """The knee by the model's own definition."""
+    model, delay = fit.curve_model, isinstance(fit.load_type, InjectedDelay)
+    moves = float(np.hypot(fit.between_runs, _flatness(fit)))
+    throughput, x_low, x_high = middle(fit.table, lambda v: model.knee(v).throughput, fit.level)
+    x_low, x_high = widened(x_low, throughput, x_high, moves, fit.level)
+    response = float(fit.table.quantiles(lambda v: model.knee(v).response, (0.5,))[0])
+    reached = np.isfinite(model.knee(fit.table.values).load)
+    share = float(fit.table.weight[reached].sum())
+    load, low, high, note = None, None, None, ""
+    if share > 1 - fit.level:
+        load, low, high = middle(fit.table.at(reached), lambda v: np.nan_to_num(model.knee(v).load), fit.level)
+        high = high if np.isfinite(high) else None  # points that contradict each other leave it open
+    if load is not None and low is not None and high is not None and not delay:
+        low, high = widened(low, load, high, moves, fit.level)
+    if load is None or share < 0.5:
+        load, note = None, "the loaders of this sweep do not reach the knee"
+    elif not delay:
+        note = beyond(fit, load)
+    ends = (x_low, x_high) if delay else (low, high)
+    return Knee(
+        load=load,
+        low=low,
+        high=high,
+        throughput_per_s=throughput,
+        response_time_s=response,
+        definition=model.knee_definition,
+        load_name=fit.load_name,
+        identified=ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < ROUGH,
+        note=note,
+        throughput_low_per_s=x_low,
+        throughput_high_per_s=x_high,
+    )
+
+
+def _flatness(fit: Calibration) -> float:
+    """The relative standard deviation of the load of maximal power X / R due to the misfit.
+
+    All loads whose power is within the typical misfit of the maximum are equally good: they are taken as a 90 %
+    interval.
+    """
+    model, row = fit.curve_model, fit.table.most_probable[None, :]
+    if model.process.own >= 1 or not fit.used:  # a misfit of single loads does not move the bend
+        return 0.0
+    loads = _followed(fit, _peak(model, row), None)
+    throughput, response = (one[0] for one in model.curve(row, loads))
+    power = np.log(throughput / response)
+    near = throughput[power >= power.max() - fit.table.typical_misfit()]
+    return float(0.5 * np.log(near.max() / near.min()) / Z90)
+
+
+def beyond(fit: Calibration, load: float) -> str:
+    """A remark on a load beyond all that were calibrated on; empty for others."""
+    if not fit.used or load <= max(fit.used):
+        return ""
+    return f"beyond {fit.load_type.at(max(fit.used))}, the last that was calibrated on: an extrapolation"
+
+
+@dataclass(frozen=True)
+class CurvePaths:
+    """Curves from light to heavy load: ``load`` (m,), throughput and response (w, m), the peak (w,).
+
+    A position on them is a fractional index: NaN before the beginning, infinity beyond the end.
+    """
+
+    load: Array
+    throughput: Array
+    response: Array
+    peak: Array
+    is_closed: bool
+
+
+def paths(fit: Calibration, knee: float | None) -> CurvePaths:
+    """Curves of representative devices of the fit, far beyond the load of its ``knee``."""
+    model = fit.curve_model
+    values, _ = fit.table.spread(SPREAD if model.is_formula else FEW)
+    peak = _peak(model, values)
+    loads = _followed(fit, peak, knee)
+    throughput, response = model.curve(values, loads)
+    reached = throughput.max(axis=1) if peak is None else peak
+    if isinstance(fit.load_type, Bandwidth) and peak is not None:
+        reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
+    return CurvePaths(
+        loads, throughput, np.broadcast_to(response, throughput.shape), reached, isinstance(fit.load_type, ClosedLoad)
+    )
+
+
+def _peak(model: CurveModel, values: Array) -> Array | None:
+    """The peak (n,) that a model reports, in the unit of the load where that is a throughput."""
+    named = model.report(values)
+    return next((named[name][1] for name in PEAKS if name in named), None)
+
+
+def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array:
+    """Loads from light to heavy: depths and rates rise, delays fall."""
+    used = max(fit.used) if fit.used else 1.0
+    if isinstance(fit.load_type, ThroughputLoad):  # the load is the throughput
+        top = float(np.median(peak)) if peak is not None else 2 * used
+        return np.linspace(0.002, 0.999, STEPS) * top
+    if isinstance(fit.load_type, InjectedDelay):
+        return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
+    if fit.is_seen_through_chain:
+        return np.unique(np.rint(np.geomspace(1.0, CHAINED_REACH * max(knee or 1.0, used), CHAINED_STEPS)))
+    most = (knee or 1.0) * REACH
+    most = most if fit.curve_model.is_formula else min(most, 4096.0)
+    return np.geomspace(1.0, max(most, 2 * used, 64.0), STEPS)
+
+
+def first_reaching(ratio: Array) -> Array:
+    """The fractional index (w,) at which each row first reaches 1, log-linear; NaN before, infinity beyond."""
+    reached = ratio >= 1
+    at = reached.argmax(axis=1)
+    rows, before = np.arange(len(ratio)), np.maximum(at - 1, 0)
+    low, high = np.log(ratio[rows, before]), np.log(ratio[rows, at])
+    part = np.divide(-low, high - low, out=np.zeros_like(low), where=high > low)
+    place = np.where(at == 0, np.nan, before + part)
+    return np.asarray(np.where(reached.any(axis=1), place, np.inf))
+
+
+def load_at(load: Array, index: Array) -> Array:
+    """The loads (w,) at fractional indices of ``load`` (m,); 0 before its beginning, infinity beyond its end."""
+    inside = np.isfinite(index)
+    positive = load > 0
+    logs = np.log(np.where(positive, load, load[positive].min()))
+    loads = np.exp(np.interp(np.where(inside, index, 0.0), np.arange(len(load)), logs))
+    return np.asarray(np.where(np.isnan(index), 0.0, np.where(inside, loads, np.inf)))
+
+
+def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
+    """The ends of the interval of loads at ``level``; None for an end that is 0 or infinite."""
+    tails = [50 * (1 - level), 50 * (1 + level)]
+    low, high = (float(v) for v in np.percentile(loads, tails, method="nearest"))
+    return (low if 0 < low < np.inf else None), (high if 0 < high < np.inf else None)
+
+
+def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
+    """The load at 90 % of the printed peak of ``fit`` on its predicted curve, and its interval over possible devices.
+
+    ``load`` is None where no load reaches it.
+    """
+    definition = f"{100 * USUAL:g} % of the peak throughput"
+    places = first_reaching(path.throughput / (USUAL * path.peak[:, None]))
+    if path.is_closed:  # the least load is one request
+        places = np.where(np.isnan(places), 0.0, places)
+    loads = load_at(path.load, places)
+    load = float(np.percentile(loads, 50, method="nearest"))
+    low, high = ends_of(loads, fit.level)
+    note = ""
+    if isinstance(fit.load_type, InjectedDelay):  # the knee is a throughput: a delay of 0 is not a knee
+        note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
+    elif not np.isfinite(load):
+        note = f"beyond {fit.load_type.estimated_text(path.load[-1])}"
+    if not 0 < load < np.inf:
+        return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
+    load, throughput, response = _where_it_is_had(fit, path, load, places)
+    if not isinstance(fit.load_type, InjectedDelay):
+        note = note or beyond(fit, load)
+    low, high = _around(load, (low, high))
+    if low is not None and high is not None:
+        low, high = widened(low, load, high, fit.between_runs, fit.level)
+        low = max(low, float(path.load[0])) if path.is_closed else low
+    known = low is not None and high is not None and high / low < ROUGH
+    known = known and not (path.is_closed and (still_rises(fit) or not fit.asymptotes[1].identified))
+    return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
+
+
+def ninety_among(loads: Array, throughput: Array, *, delays: bool = False) -> float:
+    """The first of the points (m,) with 90 % of the highest throughput, interpolated in logarithms between two.
+
+    Over ``delays``, which may be zero, the longest with it, interpolated linearly.
+
+    >>> round(ninety_among(np.array([1.0, 2.0, 8.0]), np.array([50.0, 80.0, 100.0])), 2)
+    4.17
+    """
+    order = np.argsort(-loads if delays else loads, kind="stable")
+    n, x = loads[order], throughput[order] / (USUAL * throughput.max())
+    at = int(np.argmax(x >= 1))
+    if at == 0:
+        return float(n[0])
+    ends, heights = n[at - 1 : at + 1], x[at - 1 : at + 1]
+    if delays:
+        return float(np.interp(1.0, heights, ends))
+    return float(np.exp(np.interp(0.0, np.log(heights), np.log(ends))))
+
+
+def _where_it_is_had(fit: Calibration, path: CurvePaths, near: float, places: Array) -> tuple[float, float, float]:
+    """The load at 90 % of the peak, ``near`` the median of possible devices, with throughput and response there."""
+    if not isinstance(fit.curve_model, ClosedModel) or not path.is_closed:
+        throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
+        return near, throughput, response
+    wanted = USUAL * (fit.asymptotes[1].estimate or math.nan)
+    load = near if fit.is_seen_through_chain else _first_on_the_curve(fit, wanted, near)
+    return load, wanted, load / wanted - fit.load_type.thinking_s
+
+
+def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
+    """The first load with the throughput ``wanted`` on the predicted curve; ``near`` where it has none near that."""
+    loads = np.unique(np.maximum(np.append(1.0, near * np.geomspace(1 / AROUND, AROUND, TRIED)), 1.0))
+    rates = predict(fit, loads).throughput_per_s / wanted
+    if rates.max() < 1:
+        return near
+    at = int(np.argmax(rates >= 1))
+    if at == 0:
+        return 1.0
+    (low, high), (below, above) = np.log(loads[at - 1 : at + 1]), np.log(rates[at - 1 : at + 1])
+    middle_load = high
+    for _ in range(REFINED):
+        middle_load = low - below * (high - low) / (above - below)
+        there = float(np.log(predict(fit, [math.exp(middle_load)]).throughput_per_s[0] / wanted))
+        if abs(there) < ROUNDING:
+            break
+        if there < 0:
+            low, below = middle_load, there
+        else:
+            high, above = middle_load, there
+    return math.exp(middle_load)
+
+
+def _around(load: float, ends: Ends) -> Ends:
+    """The ends of an interval, moved where the estimate lies beyond them."""
+    low, high = ends
+    return (None if low is None else min(low, load)), (None if high is None else max(high, load))
+
+
+def _along(values: Array, index: Array) -> Array:
+    """Values (w, m) at the fractional indices (w,), where they exist."""
+    inside = np.isfinite(index)
+    place, rows = index[inside], values[inside]
+    before = np.clip(place.astype(int), 0, values.shape[1] - 2)
+    every = np.arange(len(rows))
+    step = rows[every, before + 1] - rows[every, before]
+    return np.asarray(rows[every, before] + (place - before) * step)
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """What twice a ``load`` buys: throughput and response at both, and the factor on the throughput with its interval.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> bought = doubling(drive, 8.0)
+    >>> round(bought.gain, 2), bought.low < bought.gain < bought.high
+    (1.95, True)
+    """
+
+    load: float
+    throughput_per_s: tuple[float, float]
+    response_time_s: tuple[float, float]
+    low: float
+    high: float
+
+    @property
+    def gain(self) -> float:
+        """The factor on the throughput."""
+        return self.throughput_per_s[1] / self.throughput_per_s[0]
+
+
+def doubling(fit: Calibration, load: float) -> Doubling:
+    """What twice a closed ``load`` buys on the predicted curve of ``fit``."""
+    loads = np.array([load, 2 * load])
+    curve = curve_of(fit, loads)
+    x, r = curve.throughput_per_s.tolist(), curve.response_time_s.tolist()
+    logs = np.log(loads / possible_responses(fit, loads))
+    shares = (0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    low, high = np.exp(np.quantile(logs[:, 1] - logs[:, 0], shares))
+    return Doubling(load, (x[0], x[1]), (r[0], r[1]), min(float(low), x[1] / x[0]), max(float(high), x[1] / x[0]))
+
+
+def objective_knee(fit: Calibration, time_s: float) -> Knee:
+    """The heaviest load whose predicted mean response time stays within ``time_s``.
+
+    It is where the predicted curve, with its misfit, reaches the time; its interval is that of the same crossing on
+    possible curves of the device. Its load is None where no load meets the objective, or all that are looked at do.
+    Raises ValueError for a time that is not positive.
+
+    >>> from calibrate import from_datasheet, objective_knee
+    >>> round(objective_knee(from_datasheet(idle_latency=80e-6, peak_iops=600e3), 200e-6).load)
+    110
+    """
+    check_objective(time_s)
+    definition, loads = f"mean response time within {format_duration(time_s)}", _looked_at(fit, time_s)
+    longest = time_s * (1 + ROUNDING)
+    times = curve_of(fit, loads).response_time_s
+    load = float(load_at(loads, first_reaching(times[None] / longest))[0])
+    near = loads if not 0 < load < math.inf else loads[(loads >= load / AROUND) & (loads <= load * AROUND)]
+    ends = ends_of(load_at(near, first_reaching(possible_responses(fit, near) / longest)), fit.level)
+    return objective_at(fit, load, ends, definition, loads, f"the response takes {format_duration(times[0])}")
+
+
+def possible_responses(fit: Calibration, loads: Array) -> Array:
+    """Mean response times (w, m) at ``loads`` (m,) of possible devices."""
+    from calibrate.fitting.station import falls
+
+    if fit.is_seen_through_chain:
+        from calibrate.fitting.any_load import drawn_responses
+
+        return drawn_responses(fit, replace(fit.load_type, values=tuple(loads)))
+    closed = isinstance(fit.load_type, ClosedLoad)
+    logs, _ = fit.drawn(loads, "throughput" if closed else "response")
+    return loads / np.exp(logs + falls(fit, loads, len(logs))) if closed else np.exp(logs)
+
+
+def objective_at(
+    fit: Calibration, load: float, ends: Ends, definition: str, loads: Array, lightest: str, note: str = ""
+) -> Knee:
+    """The reading of an objective at ``load``, 0 where none of the ``loads`` meets it, infinity where all do."""
+    if not 0 < load < math.inf:
+        first, last = (fit.load_type.place(fit.load_type.estimated_text(n)) for n in loads[[0, -1]])
+        note = f"met up to {last}, the heaviest load looked at" if load else f"even at {first} {lightest}"
+        return Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
+    low, high = _around(load, ends)
+    if low is not None and high is not None:
+        low, high = widened(low, load, high, fit.between_runs, fit.level)
+    known = low is not None and high is not None and high / low < ROUGH
+    if not isinstance(fit.load_type, InjectedDelay) and (further := beyond(fit, load)):
+        note = "; ".join(filter(None, (note, further)))
+        known = known and load <= NO_FURTHER * max(fit.used)
+    there = curve_of(fit, [load])
+    gives = float(there.throughput_per_s[0]), float(there.response_time_s[0])
+    return Knee(load, low, high, *gives, definition, fit.load_name, known, note)
+
+
+def check_objective(time_s: float) -> None:
+    """Raise InvalidParameterError for a time that is not positive."""
+    if not (math.isfinite(time_s) and time_s > 0):
+        raise InvalidParameterError("slo", f"must be a positive time, not {time_s!r}", value=time_s)
+
+
+def _looked_at(fit: Calibration, time_s: float) -> Array:
+    """Loads from light to heavy: of a closed load to where even the peak takes the time, as far as that is feasible."""
+    path = paths(fit, fit.crossing)
+    loads = path.load
+    if not isinstance(fit.load_type, ClosedLoad):  # no bandwidth is predicted beyond the highest
+        return loads[loads <= max(fit.used)] if isinstance(fit.load_type, Bandwidth) else loads
+    if fit.is_seen_through_chain:
+        deepest = PAST * (time_s + fit.load_type.thinking_s) * float(path.peak.max())
+        return np.unique(np.rint(np.geomspace(1, min(max(deepest, loads[-1]), DEEPEST), FURTHER)))
+    most = fit.load_type.most if fit.closed_model.is_formula else DEEPEST
+    deepest = min(PAST * time_s * float(path.peak.max()), most)
+    return np.append(loads, np.geomspace(loads[-1], max(deepest, loads[-1]), FURTHER + 1)[1:])

@@ -1,0 +1,128 @@
+"""Lines that stand together agree: every reading is one of the printed curve, whatever the points say."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up import points_at
+
+from calibrate import Fit, fit, from_datasheet, objective_knee, predict, system
+from calibrate.fitting.answer import fit_answer, knee_word
+from calibrate.fitting.readings import doubling, still_rises
+from calibrate.points import points_of
+from measure import Clients, dataset_names, load_dataset
+from measure.errors import DataError
+from measure.loads import ClosedLoad
+from measure.sweep import Sweep
+from qsim import Delay, Exponential, Station
+
+DEPTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
+growth = st.lists(st.floats(0.7, 2.6), min_size=len(DEPTHS) - 1, max_size=len(DEPTHS) - 1)
+
+
+def check(made: Fit) -> None:
+    """Each identity of the printed figures of a closed fit."""
+    figures, think = made.curve_parameters, made.load_type.thinking_s
+    idle, peak = figures["R1"].estimate, figures["Xmax"].estimate
+    assert made.knee.load == pytest.approx(max((idle + think) * peak, 1.0), rel=1e-9)
+    assert figures["N*"].estimate == made.knee.load
+    knee, ninety = made.knee, made.ninety
+    assert knee.response_time_s == pytest.approx(knee.load / knee.throughput_per_s - think, rel=1e-9)
+    if ninety.load is not None:
+        assert ninety.throughput_per_s == pytest.approx(0.9 * peak, rel=1e-9)
+        assert ninety.response_time_s == pytest.approx(ninety.load / ninety.throughput_per_s - think, rel=1e-9)
+    if knee_word(made) == "sure":
+        assert figures["R1"].identified
+        assert figures["Xmax"].identified
+        assert not still_rises(made)
+
+
+def check_curve(made: Fit) -> None:
+    """The readings of loads lie on the predicted curve."""
+    peak = made.curve_parameters["Xmax"].estimate
+    far = predict(made, [1.0, *np.geomspace(1.0, 4 * max(*made.used, made.ninety.load or 1.0), 60)])
+    if made.ninety.load is not None and far.throughput_per_s.max() > 0.91 * peak:
+        at = predict(made, [made.ninety.load]).throughput_per_s[0]
+        assert at == pytest.approx(0.9 * peak, rel=5e-3) or (made.ninety.load == 1 and at > 0.9 * peak)
+    asked = objective_knee(made, 3 * float(far.response_time_s[0]))
+    if asked.load is not None:
+        there = predict(made, [asked.load])
+        assert there.response_time_s[0] == pytest.approx(3 * float(far.response_time_s[0]), rel=0.03)
+        assert asked.throughput_per_s == there.throughput_per_s[0]
+    bought = doubling(made, made.knee.load)
+    twice = predict(made, [made.knee.load, 2 * made.knee.load]).throughput_per_s
+    assert bought.gain == pytest.approx(twice[1] / twice[0], rel=1e-9)
+    assert bought.low <= bought.gain <= bought.high
+
+
+@settings(max_examples=8, deadline=None)
+@given(growth, st.floats(1e2, 1e6), st.sampled_from([None, "p-norm", "p-norm with onset and decline"]))
+def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | None) -> None:
+    sweep = Sweep(points_at(DEPTHS, alone * np.cumprod([1.0, *ratios])))
+    for use in ([1.0, 32.0], [1.0, 8.0, 64.0], list(DEPTHS)):
+        made = fit(sweep, use, model=model)
+        check(made)
+        check_curve(made)
+
+
+@pytest.mark.parametrize("name", dataset_names(curves_only=True))
+def test_of_every_published_curve(name: str) -> None:
+    sweep = load_dataset(name)
+    if not isinstance(sweep.load_type, ClosedLoad):
+        return
+    for series in sweep.series[:8]:
+        try:
+            made = fit(sweep, series=series)
+        except DataError:
+            continue
+        check(made)
+        if len(points_of(sweep, series)) > 1:
+            check_curve(made)
+
+
+def test_of_users_who_think() -> None:
+    users = np.array([1.0, 20, 50, 100, 150])
+    rates = np.minimum(users / 1.01, 100 - 20 / users)
+    sweep = Sweep(points_at(users, rates, users / rates - 1.0), load_type=Clients(think=1.0))
+    check(fit(sweep))
+
+
+def test_of_a_data_sheet() -> None:
+    made = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    assert made.knee.load == pytest.approx(48.0, rel=1e-12)
+    assert (made.parameters["R1"].estimate, made.parameters["Xmax"].estimate) == (80e-6, 600e3)
+    check(made)
+
+
+@pytest.mark.parametrize("series", load_dataset("001-ssd").series[:2])
+def test_what_is_printed_passes_a_division(series: str) -> None:
+    made = fit(load_dataset("001-ssd"), series=series)
+    first, second, third = fit_answer(made)
+    units = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "k/s": 1e3, "/s": 1.0}
+
+    def number(text: str) -> float:
+        value, unit = re.search(r"([\d.]+)(?: \([^)]*\))? (k/s|/s|ms|µs|s)\b|$", text).groups()
+        return float(value) * units[unit]
+
+    starts, ninety = (float(re.search(r"depth ([\d.]+)", line)[1]) for line in (first, second))
+    peak = number(third.removeprefix("PEAK").strip())
+    idle = number(third.partition("idle latency ")[2])
+    assert starts == pytest.approx(idle * peak, rel=0.08)
+    rate, _, time = second.rpartition(": ")[2].partition(" at ")
+    assert number(rate) == pytest.approx(0.9 * peak, rel=0.06)
+    assert number(time) == pytest.approx(ninety / number(rate), rel=0.08)
+
+
+def test_of_an_application() -> None:
+    drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    stations = {"users": Delay(0.2), "cpu": Station(Exponential(1e-3), servers=4), "disk": drive.station(visits=3)}
+    found = system(stations, [1, 10, 1000])
+    alone = float(found.response([1])[0, 0]) + 0.2
+    assert found.knee.estimate == pytest.approx(alone * found.peak.estimate, rel=1e-9)
+    around = [np.floor(found.ninety.estimate), np.ceil(found.ninety.estimate)]
+    below, above = found.throughput(around)[0]
+    assert below <= 0.9 * found.peak.estimate <= above * (1 + 1e-9)
