@@ -60,7 +60,7 @@ PEAKS = ("Xmax", "B")
 FEW = 64
 """Number of representative devices of a model whose curve is computed by a loop, not a formula."""
 
-AROUND, TRIED, REFINED = 8.0, 14, 4
+AROUND, BESIDE, TRIED, REFINED, CLOSE = 8.0, 1.2, 14, 4, 1e-4
 """Loads tried on the predicted curve to either side of an estimate, their number, and further steps between two."""
 
 PAST = 2.0
@@ -363,31 +363,29 @@ def _where_it_is_had(fit: Calibration, path: CurvePaths, near: float, places: Ar
         throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
         return near, throughput, response
     wanted = USUAL * (fit.asymptotes[1].estimate or math.nan)
-    load = near if fit.is_seen_through_chain else _first_on_the_curve(fit, wanted, near)
+    load = _first_on_the_curve(fit, wanted, near)
     return load, wanted, load / wanted - fit.load_type.thinking_s
 
 
 def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
     """The first load with the throughput ``wanted`` on the predicted curve; ``near`` where it has none near that."""
-    loads = np.unique(np.maximum(np.append(1.0, near * np.geomspace(1 / AROUND, AROUND, TRIED)), 1.0))
-    rates = predict(fit, loads).throughput_per_s / wanted
-    if rates.max() < 1:
-        return near
+    tried = np.array([1 / BESIDE, BESIDE])  # each load costs a chain
+    if not fit.is_seen_through_chain:
+        tried = np.append(1.0 / near, np.geomspace(1 / AROUND, AROUND, TRIED))
+    loads = np.unique(np.maximum(near * tried, 1.0))
+    rates = curve_of(fit, loads).throughput_per_s / wanted
     at = int(np.argmax(rates >= 1))
     if at == 0:
-        return 1.0
+        return 1.0 if rates[0] >= 1 and loads[0] == 1 else near
     (low, high), (below, above) = np.log(loads[at - 1 : at + 1]), np.log(rates[at - 1 : at + 1])
-    middle_load = high
+    found = high
     for _ in range(REFINED):
-        middle_load = low - below * (high - low) / (above - below)
-        there = float(np.log(predict(fit, [math.exp(middle_load)]).throughput_per_s[0] / wanted))
-        if abs(there) < ROUNDING:
+        found = low - below * (high - low) / (above - below)
+        there = float(np.log(curve_of(fit, [math.exp(found)]).throughput_per_s[0] / wanted))
+        if abs(there) < CLOSE:
             break
-        if there < 0:
-            low, below = middle_load, there
-        else:
-            high, above = middle_load, there
-    return math.exp(middle_load)
+        low, below, high, above = (found, there, high, above) if there < 0 else (low, below, found, there)
+    return math.exp(found)
 
 
 def _around(load: float, ends: Ends) -> Ends:

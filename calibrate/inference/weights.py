@@ -439,16 +439,6 @@ def middle(table: Weights, quantity_of: Quantity, level: float) -> tuple[float, 
     return float(estimate), float(low), float(high)
 
 
-def scattered(table: Weights, measured: float, error: float, own: float, level: float) -> tuple[float, float]:
-    """The ends of the interval at ``level`` of a figure with the relative standard error ``error``.
-
-    ``own`` is the share of the misfit's variance that it has beside.
-    """
-    deviation = np.sqrt(error**2 + own * table.misfit**2)[:, None]
-    low, high = quantiles(0 * deviation, deviation, table.weight, (0.5 * (1 - level), 0.5 * (1 + level)))
-    return measured * float(np.exp(low[0])), measured * max(float(np.exp(high[0])), 1.0)
-
-
 def reaching(low: float, high: float, least: float, level: float) -> float:
     """The lower end of an interval, or ``least`` where the distribution piles up at that bound.
 

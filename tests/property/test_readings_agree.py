@@ -88,7 +88,10 @@ def test_of_users_who_think() -> None:
     users = np.array([1.0, 20, 50, 100, 150])
     rates = np.minimum(users / 1.01, 100 - 20 / users)
     sweep = Sweep(points_at(users, rates, users / rates - 1.0), load_type=Clients(think=1.0))
-    check(fit(sweep))
+    made = fit(sweep)
+    check(made)
+    there = made.predict([made.ninety.load])
+    assert there.throughput_per_s[0] == pytest.approx(made.ninety.throughput_per_s, rel=1e-3)
 
 
 def test_of_a_data_sheet() -> None:

@@ -1,0 +1,79 @@
+"""Faults of lines that followed rules of their own: each is a reading of the one curve now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_up import points_at
+
+from calibrate import compare, fit, objective_knee
+from calibrate.fitting.answer import fit_answer, knee_word
+from calibrate.fitting.readings import doubling
+from calibrate.models.closed import is_past_its_peak
+from measure import Clients, Sweep
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
+
+
+def balanced(stations: int, loads: np.ndarray) -> Sweep:
+    """Equal exponential stations in a loop, a peak of 10 k/s for each of them: N* is their number."""
+    return Sweep(points_at(loads, 1e4 * stations * loads / (loads + stations - 1)))
+
+
+def test_a_soft_knee_is_the_product_of_its_figures_and_not_sure_while_throughput_rises() -> None:
+    made = fit(balanced(8, DEPTHS))
+    assert made.knee.load == pytest.approx(8.0, rel=0.01)  # R1 times the deepest throughput is 7.2
+    assert made.knee.low < 8 < made.knee.high
+    assert knee_word(made) == "rough"
+    assert fit_answer(made)[0].startswith("QUEUEING STARTS depth 8.0 (7.6 to 8.5), rough as throughput still rises at")
+    assert not made.knee.identified
+
+
+def test_two_points_of_a_soft_knee_hold_its_truth() -> None:
+    made = fit(balanced(16, np.array([1.0, 32])))
+    assert made.knee.low < 16 < made.knee.high
+    assert knee_word(made) == "rough"
+
+
+def test_an_objective_between_two_points_that_jump_is_as_open_as_they_are() -> None:
+    rates = np.array([1210.0, 1450, 5520, 14200, 21700, 10600, 28300])
+    asked = objective_knee(fit(Sweep(points_at(DEPTHS, rates))), 2e-3)
+    assert asked.high / asked.low > 1.3
+    assert knee_word(fit(Sweep(points_at(DEPTHS, rates))), asked) == "rough"
+
+
+def test_a_doubt_about_a_run_leaves_nothing_sure_and_widens_by_what_its_repeats_moved() -> None:
+    rates = np.minimum(DEPTHS, 4) * 1e3
+    steady = Sweep(points_at(np.tile(DEPTHS, 3), np.tile(rates, 3), repeat=np.repeat([0, 1, 2], 7)))
+    table = steady.points.copy()
+    table.loc[table["load"] == 8, "throughput_per_s"] *= [0.85, 1.0, 1.15]
+    table["latency_s"] = table["load"] / table["throughput_per_s"]
+    calm, shaken = fit(steady), fit(replace(steady, points=table))
+    assert (knee_word(calm), calm.doubted) == ("sure", False)
+    assert (knee_word(shaken) in ("rough", "doubtful"), shaken.doubted) == (True, True)
+    assert np.log(shaken.knee.high / shaken.knee.low) > 2 * np.log(calm.knee.high / calm.knee.low)
+
+
+def test_held_out_points_that_refute_leave_no_knee_sure() -> None:
+    rates = np.array([1e3, 2e3, 4e3, 2e3, 4e3, 2e3, 4e3])
+    done = compare(Sweep(points_at(DEPTHS, rates)), [1.0, 4.0, 64.0])
+    assert done.refutes
+    assert knee_word(done.fit) != "sure"
+
+
+def test_doubling_below_the_knee_doubles_and_beyond_it_buys_nothing() -> None:
+    made = fit(Sweep(points_at(DEPTHS, np.minimum(DEPTHS, 8) * 1e3)))
+    assert doubling(made, 2.0).gain == pytest.approx(2.0, rel=0.03)
+    assert doubling(made, 32.0).gain == pytest.approx(1.0, rel=0.01)
+    assert not made.rises
+
+
+def test_a_service_declines_from_two_points_past_the_peak() -> None:
+    clients = np.array([1.0, 8, 64, 256, 512])
+    falls = Sweep(points_at(clients, [1e3, 7e3, 10e3, 8e3, 6e3]), load_type=Clients())
+    assert is_past_its_peak(falls.points["throughput_per_s"].to_numpy())
+    assert fit(falls).model == "p-norm with onset and decline"
+    assert fit(falls, clients[:4].tolist()).model == "p-norm with onset"
+    assert fit(Sweep(falls.points)).model == "p-norm with onset"
