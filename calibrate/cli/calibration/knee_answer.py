@@ -6,6 +6,7 @@ import math
 import os
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,11 @@ def _unsteady(points: pd.DataFrame) -> list[float]:
 
 
 def deeper_command(target: str, plan: FioPlan, deepest: int, drive: DriveOptions, out: Path | None) -> str:
-    """The command that measures deeper points with the same settings, into the same directory where there is one."""
+    """The command that measures deeper points with the same settings, into the same directory where there is one.
+
+    A device that was written holds what this run wrote, so its name stands once more, as the one to erase.
+    """
+    allow = replace(drive.allow, erase=drive.allow.erase or drive.allow.write)
     job = plan.points[0].job
     first = 2 * deepest if out is not None else 1
     words = ["qsim", "measure", "fio" if plan.tool == "fio" else "drive", target]
@@ -75,7 +80,7 @@ def deeper_command(target: str, plan: FioPlan, deepest: int, drive: DriveOptions
     words += ["--jobs", str(job.jobs)] if plan.tool == "fio" else []
     words += ["--runtime", f"{plan.settings.runtime_s:g}s"]
     words += ["--size", exact_bytes(drive.size_bytes)] if drive.size_bytes is not None else []
-    words += ["--allow", str(drive.allow)] if str(drive.allow) else []
+    words += ["--allow", str(allow)] if str(allow) else []
     return shlex.join([*words, "--out", str(out) if out is not None else "deeper"])
 
 

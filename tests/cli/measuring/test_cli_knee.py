@@ -158,7 +158,7 @@ def test_a_plateau_at_a_round_rate_is_said_to_be_a_limit():
 
 
 def test_the_deeper_command_names_every_setting(fio, disk):
-    drive = knee.DriveOptions(2**25, knee.Consent(write="sdb", erase="sdb"))
+    drive = knee.DriveOptions(2**25, knee.Consent(write="sdb"))  # it holds what this run wrote
     plan = knee.plan_knee(str(disk), 12.0, knee.DriveOptions(2**25, knee.Consent()), block_bytes=131072, jobs=2)
     command = knee_answer.deeper_command("/mnt/my disk", plan, 64, drive, Path("quick"))
     assert command == (
