@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from measure.findings import Finding
 from measure.loads import ClosedLoad, Load
-from measure.origin import rows_to_judge
+from measure.origin import judged, rows_to_judge
 from measure.units import format_rate
 
 LEVEL = 0.95
@@ -147,11 +147,11 @@ def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str
     off its curve are flagged; none is whose throughput was computed.
     """
     flags = np.full(len(points), "", dtype=object)
-    judged = rows_to_judge(points, ["throughput_per_s"])
+    measured = rows_to_judge(points, ["throughput_per_s"])
     placed = rows_to_judge(points, ["load", "throughput_per_s"])
     load, x = (points[c].to_numpy(float) for c in ("load", "throughput_per_s"))
     for every in rows_of_each(points["series"]):
-        rows = every[judged[every]]
+        rows = every[measured[every]]
         if not len(rows):
             continue
         loads, place = np.unique(load[rows], return_inverse=True)
@@ -198,8 +198,9 @@ def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     flags = flag_outliers(points, closed=isinstance(load, ClosedLoad))
     if (flags == "").all():
         return
+    known = judged(points, ["throughput_per_s"])
     for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
-        curve = points[points["series"] == series]
+        curve = known[known["series"] == series]
         yield Finding(
             "outlier",
             "warning",

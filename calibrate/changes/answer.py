@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from measure.loads import InjectedDelay, ThroughputLoad
+from measure.origin import MARKS
 from measure.units import format_duration, format_percent, format_rate, interval_text, plain_number
 from qsim.text_table import table
 
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 
 def short_text(change: Change) -> str:
     """The ``repr`` of a change."""
-    return f"{change.series}: {headline(change)}\n{seen(change)}"
+    return "\n".join([f"{change.series}: {headline(change)}", seen(change), *basis_lines(change)])
+
+
+def basis_lines(change: Change) -> list[str]:
+    """A line on what the verdict rests on, where that is not what such sweeps are usually judged by."""
+    return [f"NOTE    {change.basis}"] if change.basis else []
 
 
 def headline(change: Change) -> str:
@@ -82,19 +88,22 @@ def _remedy(change: Change) -> str:
 
 
 def load_table(change: Change) -> str:
-    """A row for each load, then the latency at the least one and the peak."""
+    """A row for each load, then the latency at the least one and the peak; computed figures have their mark."""
     kind = change.load_type
-    rows = [(kind.text(c.load), *_cells(c), ("slower", "", "faster")[c.speed + 1]) for c in change.loads]
+    rows = [(kind.text(c.load), *_cells(c, change), ("slower", "", "faster")[c.speed + 1]) for c in change.loads]
     least = change.idle_latency.load
     alone = isinstance(kind, InjectedDelay | ThroughputLoad) or least == 1
-    rows.append(("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency), ""))
-    rows.append(("peak", *_cells(change.peak), ""))
-    return table((kind.heading.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1)
+    rows.append(("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency, change), ""))
+    rows.append(("peak", *_cells(change.peak, change), ""))
+    why = "; ".join(f"{quantity} ({reason})" for quantity, reason in change.computed.items())
+    foot = [f"{MARKS['computed']}  computed, not measured: {why}"] if why else []
+    return "\n".join([table((kind.heading.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1), *foot])
 
 
-def _cells(change: LoadChange) -> tuple[str, str, str]:
-    show = format_rate if change.quantity == "throughput" else format_duration
-    return show(change.old), show(change.new), _signed(change.ratio)
+def _cells(one: LoadChange, change: Change) -> tuple[str, str, str]:
+    show = format_rate if one.quantity == "throughput" else format_duration
+    mark = f" {MARKS['computed']}" if one.quantity in change.computed else ""
+    return show(one.old) + mark, show(one.new) + mark, _signed(one.ratio)
 
 
 def _signed(ratio: Ratio) -> str:

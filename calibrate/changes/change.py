@@ -1,9 +1,10 @@
 """Tests whether a device or a service changed between two sweeps, at every common load.
 
 No model is fitted. A closed sweep is judged by its throughput (its response time is N / X), an open one, and a memory
-over bandwidth, by its response time, a memory over a delay by both. The intervals of all loads and that of their mean
-hold jointly at ``level``: half of the error probability is for the mean, half for the loads, in equal parts
-(Bonferroni). The noise is that of :mod:`calibrate.changes.noise`.
+over bandwidth, by its response time, a memory over a delay by both. Where the throughput of a closed sweep was computed
+as N / R, comparing it is comparing response times, so these are compared, and the answer says so. The intervals of all
+loads and that of their mean hold jointly at ``level``: half of the error probability is for the mean, half for the
+loads, in equal parts (Bonferroni). The noise is that of :mod:`calibrate.changes.noise`.
 
 *slower*: some interval lies below no change; *faster*: some above, none below; *same*: all lie within ``margin`` of no
 change; *undecided*: none of these. Every verdict comes with the loss that would have been seen in nine cases of ten.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import InjectedDelay, Load, ThroughputLoad
+from measure.origin import ORIGIN, can_judge, reason_of, rows_to_judge
 from measure.sweep import Sweep
 from measure.ties import first_highest
 from qsim.result import Result, shown_by
@@ -45,6 +47,10 @@ SAME_LOAD = 1e-3
 Quantity = Literal["throughput", "response time"]
 Runs = Mapping[Quantity, Array]
 COLUMNS: Mapping[Quantity, str] = {"throughput": "throughput_per_s", "response time": "latency_s"}
+
+
+class NotMeasuredError(DataError):
+    """No figure was measured in both sweeps, so that nothing can be decided."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,10 @@ class Change(Result):
     findings: tuple[Finding, ...]
     margin: float
     load_type: Load
+    basis: str = ""
+    """What the verdict rests on, where that is not what such sweeps are usually judged by."""
+    computed: Mapping[Quantity, str] = field(default_factory=dict)
+    """The figures of which some were not measured, and how they were computed."""
 
     def slower_by(self, limit: float) -> bool | None:
         """Whether it is slower by more than ``limit`` at any load or on average; None where that cannot be decided."""
@@ -140,6 +150,8 @@ class Change(Result):
             "loads": [_flat(c) for c in self.loads],
             "overall": asdict(self.overall),
             **{name: _flat(c) for name, c in figures.items()},
+            "basis": self.basis,
+            "computed": dict(self.computed),
             "audit": [f.to_dict() for f in self.findings],
         }
 
@@ -181,7 +193,7 @@ def change(
 ) -> Change:
     """The change from ``old`` to ``new``; ``series`` names the curve where there are several.
 
-    Raises DataError for loads of different kinds, or no common load.
+    Raises DataError for loads of different kinds, no common load, or none at which both measured the same figure.
 
     >>> from calibrate import change
     >>> from measure import load_dataset
@@ -193,9 +205,13 @@ def change(
     if before.load_type.kind != after.load_type.kind:
         raise DataError(f"{before.series} and {after.series} vary different loads; compare sweeps of one kind")
     findings = (*_warnings(old, before.series), *_warnings(new, after.series))
-    loads, earlier, later = _common(before, after, old.select(before.series), new.select(after.series))
+    one, other = old.select(before.series), new.select(after.series)
+    column, loads = _common(before, after, one, other)
+    judged, loads, basis = _judged(before.load_type, before.series, [_measured(s, column, loads) for s in (one, other)])
+    earlier, later = _runs(one, column, loads), _runs(other, column, loads)
     between = math.hypot(before.between_runs, after.between_runs)
-    return changed(before.series, before.load_type, loads, earlier, later, findings, margin, level, between)
+    made = changed(before.series, before.load_type, loads, earlier, later, findings, margin, level, between, judged)
+    return replace(made, basis=basis, computed=_computed([_at(s, column, loads) for s in (one, other)]))
 
 
 def changed(
@@ -208,18 +224,18 @@ def changed(
     margin: float = MARGIN,
     level: float = LEVEL,
     between: float = math.sqrt(2) * LOCAL,
+    judged: Sequence[Quantity] = (),
 ) -> Change:
     """The change from the runs at the common ``loads`` (m,), ascending: tables (rounds, m), NaN for none.
 
-    ``between`` is the standard deviation of a ratio between two sweeps, for those of single runs.
+    ``between`` is the standard deviation of a ratio between two sweeps, for those of single runs; ``judged`` are the
+    figures that the verdict rests on, by default those of the kind of load.
     """
+    judged = judged or usual(kind)
     wary = any(f.check in DOUBTFUL for f in findings)
     means = {q: [_mean(sweep["throughput"], sweep[q]) for sweep in (old, new)] for q in COLUMNS}
     logs = {q: np.log(later / earlier) for q, (earlier, later) in means.items()}
     noises = {q: noise_of(np.log(old[q]), np.log(new[q]), logs[q], wary=wary, between=between) for q in COLUMNS}
-    judged: list[Quantity] = ["response time"] if isinstance(kind, ThroughputLoad) else ["throughput"]
-    if isinstance(kind, InjectedDelay):
-        judged.append("response time")
     tail = (1 - level) / 4  # half of it for the mean, on both sides
     tail_each = tail / (len(loads) * len(judged))
     widths = {q: noise.half_widths(tail_each) for q, noise in noises.items()}
@@ -232,7 +248,7 @@ def changed(
     changes = tuple(one(q, i, i) for q in judged for i in range(len(loads)))
     first = noises[judged[0]]
     mean = float(np.average(logs[judged[0]], weights=first.weights()))
-    overall = Ratio.of(-mean if isinstance(kind, ThroughputLoad) else mean, first.of_mean(tail))
+    overall = Ratio.of(-mean if judged[0] == "response time" else mean, first.of_mean(tail))
     peaks = [first_highest(rates) for rates in means["throughput"]]
     idle = len(loads) - 1 if isinstance(kind, InjectedDelay) else 0
     return Change(
@@ -258,8 +274,65 @@ def _warnings(sweep: Sweep, series: str) -> tuple[Finding, ...]:
     return tuple(dict.fromkeys(f for f in found if f.severity != "info"))
 
 
-def _common(before: Points, after: Points, *sweeps: Sweep) -> tuple[Array, Runs, Runs]:
-    """The common loads (m,), ascending, and of each sweep the runs there: a row a round, NaN where one is missing.
+def usual(kind: Load) -> Sequence[Quantity]:
+    """The figures that sweeps over such a load are judged by."""
+    if isinstance(kind, ThroughputLoad):
+        return ("response time",)
+    return ("throughput", "response time") if isinstance(kind, InjectedDelay) else ("throughput",)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The common loads (m,), and at which of them every run of a sweep measured a figure (m,)."""
+
+    loads: Array
+    known: Mapping[Quantity, Mask]
+
+
+def _measured(sweep: Sweep, column: str, loads: Array) -> _Measured:
+    points = sweep.points
+    here = _alike(points[column].to_numpy(float), loads)
+    missing = {q: ~rows_to_judge(points, [c])[:, np.newaxis] for q, c in COLUMNS.items()}
+    return _Measured(loads, {q: np.asarray(~(here & rows).any(axis=0)) for q, rows in missing.items()})
+
+
+def _judged(kind: Load, series: str, sweeps: Sequence[_Measured]) -> tuple[Sequence[Quantity], Array, str]:
+    """The figures to judge by, the loads at which both sweeps measured them, and words where these are not the usual.
+
+    Raises NotMeasuredError where there is no such load.
+    """
+    loads, wanted = sweeps[0].loads, usual(kind)
+    known = {q: np.logical_and.reduce([s.known[q] for s in sweeps]) for q in COLUMNS}
+    if wanted == ("throughput",) and known["response time"].sum() > known["throughput"].sum():
+        wanted = ("response time",)
+    kept = np.logical_and.reduce([known[q] for q in wanted])
+    if not kept.any():
+        raise NotMeasuredError(
+            f"{series}: cannot be decided: of one sweep the throughput was computed, of the other the response time, "
+            "so nothing was measured in both; measure both figures"
+        )
+    words = [] if wanted == usual(kind) else ["response times alone are compared: the throughput was computed"]
+    words += [] if kept.all() else [f"{kind.at(*loads[~kept])} left out: not measured in both"]
+    return wanted, loads[kept], "; ".join(words)
+
+
+def _computed(points: Sequence[pd.DataFrame]) -> dict[Quantity, str]:
+    """Why figures in the rows of both sweeps were not measured, by figure."""
+    found: dict[Quantity, str] = {}
+    for quantity, column in COLUMNS.items():
+        origins = dict.fromkeys(o for rows in points for o in rows[ORIGIN[column]] if not can_judge(o))
+        if origins:
+            found[quantity] = ", ".join(map(reason_of, origins))
+    return found
+
+
+def _at(sweep: Sweep, column: str, loads: Array) -> pd.DataFrame:
+    here = _alike(sweep.points[column].to_numpy(float), loads).any(axis=1)
+    return sweep.points.iloc[np.flatnonzero(here)]
+
+
+def _common(before: Points, after: Points, *sweeps: Sweep) -> tuple[str, Array]:
+    """The column of loads, and the common ones (m,), ascending.
 
     Rates are the requested ones, where both sweeps have them: the measured ones differ a little.
     """
@@ -268,7 +341,7 @@ def _common(before: Points, after: Points, *sweeps: Sweep) -> tuple[Array, Runs,
     loads = old[_alike(old, new).any(axis=1)]
     if not len(loads):
         raise DataError(f"{before.series} and {after.series} have no common load; measure both at the same ones")
-    return loads, _runs(sweeps[0], column, loads), _runs(sweeps[1], column, loads)
+    return column, loads
 
 
 def _alike(values: Array, others: Array) -> Mask:
@@ -276,6 +349,7 @@ def _alike(values: Array, others: Array) -> Mask:
 
 
 def _runs(sweep: Sweep, column: str, loads: Array) -> Runs:
+    """The runs at each of ``loads``: a row a round, NaN where one is missing."""
     points = sweep.points.sort_values("repeat", kind="stable")
     of_load = _alike(points[column].to_numpy(float), loads).T
     rounds = int(of_load.sum(axis=1).max())

@@ -92,21 +92,22 @@ def known_series(names: Sequence[str], series: str | None, device: str = "") -> 
 def of_each(
     names: Iterable[str], make: Callable[[str], T], refusal: str = "not fitted", device: str = ""
 ) -> tuple[dict[str, T], dict[str, str]]:
-    """Results of ``make`` by name, and reasons of failures by name, which are warned of; DataError where all fail.
+    """Results of ``make`` by name, and reasons of failures by name, which are warned of.
 
-    ``device`` is named where there are several.
+    DataError from the first failure where all fail. ``device`` is named where there are several.
     """
     found: dict[str, T] = {}
-    refused: dict[str, str] = {}
+    errors: dict[str, measure.DataError] = {}
     for name in names:
         try:
             found[name] = make(name)
         except measure.DataError as error:
-            refused[name] = str(error)
+            errors[name] = error
+    refused = {name: str(error) for name, error in errors.items()}
     reasons = [f"{device}: {reason}" if device else reason for reason in refused.values()]
     if reasons and not found:
         many = f"none of the {len(reasons)} curves can be used; the first: " if len(reasons) > 1 else ""
-        raise measure.DataError(many + reasons[0])
+        raise measure.DataError(many + reasons[0]) from next(iter(errors.values()))
     for reason in reasons:
         warn(f"{refusal}: {reason}")
     return found, refused

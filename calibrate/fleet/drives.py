@@ -181,6 +181,7 @@ def _fitted(path: Path) -> tuple[list[FittedCurve], str]:
         except DataError as error:
             broken.append(str(error))
         else:
+            row["throughput_measured"] = bool(points.measured("throughput_per_s").all())
             throughputs = dict(zip(points.load.tolist(), points.throughput_per_s.tolist(), strict=True))
             found.append(({**row, "source": shown_name(path)}, throughputs))
     return found, "; ".join(broken)
@@ -215,6 +216,7 @@ def fleet_answer(fleet: Fleet) -> list[str]:
         labelled("MIDDLE", _middle(drives)),
         labelled("ODD", f"{counted(len(odd), 'curve')}; by chance one in {1 / FALSE_ALARMS:g} fleets"),
         labelled("SEEN", _seen(fleet.powers)),
+        *([labelled("NOTE", computed)] if (computed := _computed(drives)) else []),
         "",
         models_table(drives),
     ]
@@ -238,6 +240,18 @@ def _seen(powers: Sequence[Power]) -> str:
     return (
         f"a drive {format_percent(worst.one_load_pct or 0.0)} slower at any one load, or "
         f"{format_percent(worst.all_loads_pct or 0.0)} at all, would have been found{left}"
+    )
+
+
+def _computed(drives: pd.DataFrame) -> str:
+    """What curves whose throughput was computed are compared by; "" where all were measured."""
+    count = int((~drives["throughput_measured"]).sum())
+    if not count:
+        return ""
+    if count == len(drives):
+        return "the throughput of every curve was computed as N / R: latencies alone are compared"
+    return (
+        f"the throughput of {count} of {counted(len(drives), 'curve')} was computed as N / R: of these, latencies alone"
     )
 
 

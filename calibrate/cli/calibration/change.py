@@ -10,6 +10,7 @@ import typer
 
 import calibrate
 import measure
+from calibrate.changes.change import NotMeasuredError
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, table
@@ -59,7 +60,12 @@ def change(
     ),
 ) -> Result:
     """Compare every curve that both have; exit with 3 or 4 where it is slower than allowed, or may be."""
-    found = _compared(old, new, columns, series)
+    try:
+        found = _compared(old, new, columns, series)
+    except measure.DataError as error:
+        if fail_on is None or not isinstance(error.__cause__, NotMeasuredError):
+            raise
+        raise CommandError(str(error), UNDECIDED) from error
     name, worst = min(found, key=lambda pair: (ORDER.index(pair[1].verdict), pair[1].overall.change_pct))
     print_findings(list(dict.fromkeys(f for _, one in found for f in one.findings)))
     return Result(
@@ -101,17 +107,20 @@ def _one(before: measure.Sweep, after: measure.Sweep, level: float, series: str)
 
 def _text(old: str, found: Sequence[tuple[str, Change]]) -> str:
     """The verdict, the loss that would have been seen and the loads of one comparison; for several a table."""
-    from calibrate.changes.answer import headline, load_table, seen, summary_row
+    from calibrate.changes.answer import basis_lines, headline, load_table, seen, summary_row
 
     curves = len({one.series for _, one in found}) > 1
     if len({name for name, _ in found}) > 1:
         rows = [summary_row(f"{name}: {one.series}" if curves else name, one) for name, one in found]
         least = max((one for _, one in found), key=lambda one: one.detectable_pct or float("inf"))
-        return f"{table(('AFTER ' + old, 'TIMES AS FAST', ''), rows, left=(True, False, True))}\n\n{seen(least)}"
+        notes = dict.fromkeys(line for _, one in found for line in basis_lines(one))
+        compared = table(("AFTER " + old, "TIMES AS FAST", ""), rows, left=(True, False, True))
+        return "\n".join([compared, "", seen(least), *notes])
     parts = []
     for _, one in found:
         name = f"{one.series}: " if curves else ""
-        parts.append(f"{name}{headline(one)}\n{seen(one)}\n\n{load_table(one)}")
+        said = "\n".join([f"{name}{headline(one)}", seen(one), *basis_lines(one)])
+        parts.append(f"{said}\n\n{load_table(one)}")
     return "\n\n".join(parts)
 
 

@@ -22,6 +22,7 @@ from calibrate.fitting.readings import curve_of, ninety_among
 from calibrate.lab.run.orders import Order
 from calibrate.sealing import canonical
 from measure.loads import InjectedDelay
+from measure.origin import judged as judged_rows
 from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError
 
@@ -96,10 +97,13 @@ def judge(order: Order, sweep: Sweep) -> Judged:
     if order.device == "known":
         note = f"{order.servers} servers of {1e3 * order.service_s:g} ms each"
         return Judged(float(order.servers), "the truth", note)
-    mean = sweep.points.groupby("load")["throughput_per_s"].mean()
+    measured = judged_rows(sweep.points, ["load", "throughput_per_s"])
+    mean = measured.groupby("load")["throughput_per_s"].mean()
     loads, rates = mean.index.to_numpy(float), mean.to_numpy(float)
     if len(loads) < 2:
-        return Judged(None, "the measured one", "fewer than two points were measured")
+        few = "fewer than two points were measured"
+        whole = len(measured) == len(sweep.points)
+        return Judged(None, "the measured one", few if whole else f"{few} whose throughput was not computed")
     load = ninety_among(loads, rates, delays=isinstance(order.load_type, InjectedDelay))
     low, high = loads[loads <= load].max(), loads[loads >= load].min()
     where = order.load_type.at(low) if low == high else f"between {order.load_type.at(low)} and {high:g}"

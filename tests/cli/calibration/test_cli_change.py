@@ -66,3 +66,14 @@ def test_what_is_wrong_is_one_line(qsim, builds, args, code, words):
     run = qsim("change", "old.csv", "same.csv", *args)
     assert run.code == code
     assert words in run.error
+
+
+def test_what_nothing_measured_in_both_can_decide_exits_with_4(qsim, tmp_path):
+    (tmp_path / "times.csv").write_text("iodepth,lat_us\n1,100\n4,110\n16,200\n64,640\n")
+    (tmp_path / "rates.csv").write_text("iodepth,iops\n1,10000\n4,36000\n16,80000\n64,100000\n")
+    names = (str(tmp_path / "times.csv"), str(tmp_path / "rates.csv"))
+    run = qsim("change", *names)
+    assert (run.code, run.error.count("cannot be decided: of one sweep the throughput was computed")) == (1, 1)
+    assert qsim("change", *names, "--fail-on", "slower:5%").code == 4
+    same = qsim("change", names[0], names[0])
+    assert "NOTE    response times alone are compared: the throughput was computed" in same.out

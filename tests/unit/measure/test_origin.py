@@ -13,7 +13,9 @@ from measure.errors import DataError
 from measure.formats.servers import server_runs_sweep
 from measure.formats.sysstat import sysstat_sweep
 from measure.formats.watched import DeviceInterval, watched_sweep
+from measure.loads import Depth
 from measure.origin import IN_PLOTS, MEASURED, ORIGIN, as_measured, foot_lines, rows_to_judge
+from measure.repeats import check_outliers
 from measure.sweep import join
 
 ROWS = pd.DataFrame({"series": "a", "load": [8.0, 8.0], "throughput_per_s": [1e4, 3e4], "latency_s": [8e-4, 4e-4]})
@@ -118,3 +120,12 @@ def test_rows_are_judged_by_the_figures_a_check_rests_on() -> None:
     )
     assert rows_to_judge(table).tolist() == [False, True, False, False]
     assert rows_to_judge(table, ["throughput_per_s"]).tolist() == [True, True, True, False]
+
+
+def test_an_outlier_is_told_between_measured_neighbours() -> None:
+    load, rates = [1.0, 2, 4, 8, 16, 32], [1e4, 1.5e4, 4e4, 9e9, 4e4, 4e4]
+    points = pd.DataFrame({"series": "a", "load": load, "throughput_per_s": rates, "latency_s": 1e-3})
+    points["throughput_origin"] = [MEASURED] * 3 + ["computed: N / R"] + [MEASURED] * 2
+    (found,) = check_outliers(Sweep(points).points, Depth())
+    assert "between 15.0 k/s at 2 and 40.0 k/s at 16" in found.message
+    assert "9.00 G/s" not in found.message

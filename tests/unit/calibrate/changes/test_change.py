@@ -8,7 +8,8 @@ import pytest
 from made_up import points_at
 
 from calibrate import change
-from calibrate.changes.change import Change, changed
+from calibrate.changes.answer import load_table
+from calibrate.changes.change import Change, NotMeasuredError, changed
 from calibrate.points import LOCAL
 from measure.errors import DataError
 from measure.findings import Finding
@@ -157,3 +158,44 @@ def test_what_cannot_be_compared_is_refused_in_a_line():
     low, high = (Sweep(whole.points[at], load_type=Clients()) for at in (whole.points.load < 8, whole.points.load > 8))
     with pytest.raises(DataError, match="have no common load"):
         change(low, high)
+
+
+def of_origin(rates: np.ndarray, **origins: list[str] | str) -> Sweep:
+    """A run of these rates, whose figures have these origins."""
+    points = points_at(LOADS_OF_J1, rates).assign(**origins)
+    return Sweep(points, load_type=Clients())
+
+
+def test_where_the_throughput_was_computed_response_times_alone_are_compared_and_said() -> None:
+    by_law = {"throughput_origin": "computed: N / R"}
+    found = change(of_origin(HEALTHY, **by_law), of_origin(LOST, **by_law))
+    assert {c.quantity for c in found.loads} == {"response time"}
+    assert found.verdict == change(of_origin(HEALTHY), of_origin(LOST)).verdict
+    assert found.overall.change_pct == pytest.approx(change(of_origin(HEALTHY), of_origin(LOST)).overall.change_pct)
+    assert found.basis == "response times alone are compared: the throughput was computed"
+    assert found.computed == {"throughput": "N / R"}
+    text = repr(found) + load_table(found)
+    assert f"NOTE    {found.basis}" in text
+    assert "640 /s =" in text
+    assert text.splitlines()[-1] == "=  computed, not measured: throughput (N / R)"
+
+
+def test_loads_that_were_not_measured_in_both_are_left_out_and_said() -> None:
+    origins = ["computed: N / R", *["measured"] * 5]
+    found = change(of_origin(HEALTHY, throughput_origin=origins), of_origin(HEALTHY, latency_origin="computed: N / X"))
+    assert [c.load for c in found.loads] == LOADS_OF_J1[1:].tolist()
+    assert found.basis == "1 client left out: not measured in both"
+    assert "latency at 4 clients" in load_table(found)
+
+
+def test_what_was_measured_as_usual_says_nothing_of_it() -> None:
+    found = change(of_origin(HEALTHY), of_origin(HEALTHY))
+    assert (found.basis, found.computed) == ("", {})
+
+
+def test_of_a_rate_in_one_and_a_time_in_the_other_nothing_can_be_decided() -> None:
+    with pytest.raises(NotMeasuredError, match="of one sweep the throughput was computed, of the other the response"):
+        change(
+            of_origin(HEALTHY, throughput_origin="computed: N / R"),
+            of_origin(HEALTHY, latency_origin="computed: N / X"),
+        )

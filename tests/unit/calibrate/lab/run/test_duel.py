@@ -144,3 +144,10 @@ def test_a_guess_out_of_range_is_refused(load):
         Guess.sealed("Bob", load)
     assert Guess.sealed("Bob", 1).load == 1.0
     assert Guess.sealed("Bob", 1000).load == 1000.0
+
+
+def test_a_throughput_that_was_computed_ranks_nobody() -> None:
+    sweep = sweep_of([1000.0, 2000, 4000, 7000, 9000, 9500, 9600])
+    by_law = Sweep(sweep.points.assign(throughput_origin="computed: N / R"), sweep.load_type)
+    judged = judge(DISK, by_law)
+    assert (judged.load, judged.note) == (None, "fewer than two points were measured whose throughput was not computed")
