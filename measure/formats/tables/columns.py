@@ -78,6 +78,8 @@ def assign_roles(
     for what, fitting in named.items():
         if len(fitting) > 1:
             chosen[what] = search.one_of(what, fitting, chosen)
+    for what in {"throughput", "latency"} & chosen.keys() - declared.keys():
+        chosen[what] = search.among_rivals(chosen[what], chosen)
     for what, better in (("throughput", SPEEDS), ("latency", LATENCIES)):
         if not any(role in chosen for role in better):
             chosen |= {r.role: _in_unit(r, units, where) for r in search.by_words(what, chosen)}
@@ -122,6 +124,22 @@ class _Search:
             self.findings.append(note("decided-column", message, remedy))
             return fitting[0]
         raise DataError(_ambiguous(self.where, fitting, self.table.header))
+
+    def among_rivals(self, named: ColumnRole, chosen: Mapping[str, ColumnRole]) -> ColumnRole:
+        """The column ``named`` for its role, or another whose words say the same for which alone N = X R holds."""
+        rest = [c for c in _rest(self.table.header, chosen) if recognise(c) is None]
+        worded = [w.column for c in rest if (w := worded_name(c)) is not None and w.is_sure]
+        values = column_values(self.table, named)
+        rivals = [
+            role
+            for role in worded
+            if role.role == named.role and not np.allclose(column_values(self.table, role), values, rtol=_ALIKE, atol=0)
+        ]
+        others = {what: role for what, role in chosen.items() if what != named.role}
+        held = self._obeying(named.role, [named, *rivals], others, within=_NEAR, rows=2) if rivals else []
+        if len({role.column for role in held}) != 1:
+            return named
+        return self._decided(held[0], f"of {', '.join(repr(role.column) for role in (named, *rivals))}, ")
 
     def by_words(self, what: str, chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
         """The rate ("throughput") or the mean time ("latency") that a name's words say, best names first.
@@ -179,7 +197,8 @@ class _Search:
         unit = _EXAMPLE_UNIT[what] if column.unit == OPEN_UNIT else column.unit
         line = columns_option([f"{what}={column.column}:{unit}"])
         if any(w.is_contradictory and w.column.column == column.column for w in worded):
-            why = "has the name of a rate and the unit of a time"
+            of, other = ("rate", "time") if what == "throughput" else ("time", "rate")
+            why = f"has the name of a {of} and the unit of a {other}"
         else:
             why = f"may be the {what}, or something else, and N = X R does not tell"
         raise DataError(

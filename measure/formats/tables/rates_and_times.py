@@ -25,7 +25,7 @@ _NO_MEAN = re.compile(r"p\d+|\d+(?:th|st)?%?|%.*|.*%")
 class WordedName:
     """A column whose words name a rate or a mean time: its role and unit, and whether they leave one meaning.
 
-    ``is_contradictory``: the words name a rate, and the unit is one of time.
+    ``is_contradictory``: the words name a rate, and the unit is one of time, or the other way round.
     """
 
     column: ColumnRole
@@ -51,14 +51,19 @@ def worded_name(column: str) -> WordedName | None:
         words.insert(0, "io")
     if _WORDS["no_requests"].intersection(words):
         return None
-    time_unit = next((word for word in reversed(re.split("[_/]", name)) if word in UNITS["latency"]), None)
-    if _WORDS["times"].intersection(words) or _WORDS["doubtful_times"].intersection(words):
+    parts = re.split("[_/]", _PER.sub("_", name) if per else name)
+    time_unit = next((word for word in reversed(parts) if word in UNITS["latency"]), None)
+    counts = any(_RATE_UNIT.fullmatch(w) or w in _WORDS["rates"] for w in words)
+    times = _WORDS["times"] | _WORDS["doubtful_times"]
+    if times.intersection(words):
+        if per and words[-1] not in times:
+            return WordedName(ColumnRole("latency", column, unit=OPEN_UNIT), is_sure=False, is_contradictory=True)
         return None if per else _time(column, words, time_unit)
-    is_rate = per is not None or any(_RATE_UNIT.fullmatch(w) or w in _WORDS["rates"] for w in words)
+    is_rate = per is not None or counts
     if not (is_rate or _WORDS["per_minute"].intersection(words)):
         return _time(column, words, time_unit) if time_unit and time_unit[0] in "mnuµμ" else None
     role = _with_direction("throughput", words)
-    if time_unit is not None and per is None:
+    if time_unit is not None:
         return WordedName(ColumnRole(role, column, unit=OPEN_UNIT), is_sure=False, is_contradictory=True)
     unit = _rate_unit(words, per)
     is_sure = not _WORDS["doubtful_rates"].intersection(words)

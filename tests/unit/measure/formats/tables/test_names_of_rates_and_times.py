@@ -188,3 +188,28 @@ def test_reads_and_writes_as_iostat_has_them() -> None:
     assert sweep.points["latency_s"].tolist() == pytest.approx([1e-3, 2e-3])
     with pytest.raises(DataError, match=r"reads and writes have a latency each \('r_await', 'w_await'\)"):
         csv_sweep("queue depth,iops,r_await,w_await\n4,4000,1.0,1.0\n", name="t.csv")
+
+
+@pytest.mark.parametrize(("x", "right"), [("100,110\n350,500\n400,700", "req/s"), ("50,100\n170,350\n200,400", "tput")])
+def test_of_two_rates_that_disagree_the_one_that_obeys_the_law_is_read_and_said(x: str, right: str) -> None:
+    rows = zip((1, 8, 16), x.split("\n"), (10, 22.857, 40), strict=True)
+    text = "users,req/s,tput (req/s),latency_ms\n" + "".join(f"{n},{rates},{r}\n" for n, rates, r in rows)
+    sweep = csv_sweep(text, name="t.csv")
+    assert sweep.points["throughput_per_s"].tolist() == [100, 350, 400]
+    (said,) = [f.message for f in sweep.findings if f.check == "decided-column"]
+    assert said.startswith(f"t.csv: of 'req/s', 'tput (req/s)', '{right}")
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [("users,req/s (ms),latency_ms", "req/s (ms)"), ("users,req/s,latency (req/s)", "latency (req/s)")],
+)
+def test_a_rate_with_a_unit_of_time_and_a_time_with_that_of_a_rate_are_never_read_in_silence(
+    header: str, column: str
+) -> None:
+    rows = "1,100,10\n8,350,22.857\n16,400,40\n"
+    sweep = csv_sweep(f"{header}\n{rows}", name="t.csv")
+    assert sweep.points["latency_s"].tolist() == pytest.approx([10e-3, 22.857e-3, 40e-3])
+    assert any(repr(column) in f.message for f in sweep.findings if f.check == "decided-column")
+    with pytest.raises(DataError, match="has the name of a"):
+        csv_sweep(f"{header}\n{rows.replace('350', '35')}", name="t.csv")
