@@ -38,6 +38,9 @@ CONSTANT = 0.05
 BATCHED, SURELY = 0.9, 0.95
 """An onset below the first with this probability."""
 
+MOST_ERROR = 50.0
+"""Beyond this error of a logarithm a response time is endless."""
+
 STEPS = 24
 """Bisections to the highest rate that the points cover."""
 
@@ -109,7 +112,8 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
             if refuse:
                 raise
             doubts.append(str(error))
-    response = np.array([_drawn_responses(found, load.present(found.curves, n, found.scv)) for n in values])
+    run = 0.0 if is_own_kind(fit.load_type, load) else fit.between_runs  # another kind of load is another run
+    response = np.array([_drawn_responses(found, load.present(found.curves, n, found.scv), run) for n in values])
     response = np.minimum(response, NOT_SERVED * np.exp(-found.middle.log_rate[0, 0]))
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     r, r_low, r_high = np.quantile(response, shares, axis=1, method="inverted_cdf")
@@ -161,10 +165,14 @@ def _known_scv(fit: Calibration) -> float | None:
     return facts.alone.scv if isinstance(facts, ClosedFacts) and facts.alone is not None else None
 
 
-def _drawn_responses(found: PossibleDevices, present: Present) -> Array:
-    """One measurement of the response (w,) of each device: its misfit acts through the sensitivity of the load."""
+def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Array:
+    """One measurement of the response (w,) of each device: its misfit acts through the sensitivity of the load.
+
+    ``run`` is the relative standard deviation of the curve between runs.
+    """
     served = np.isfinite(present.response)
-    error = np.where(served, present.sensitivity, 0.0) * found.own * normal_nodes(len(found.own), 3)[:, 2]
+    own = np.hypot(found.own, run) * normal_nodes(len(found.own), 3)[:, 2]
+    error = np.minimum(np.where(served, present.sensitivity, 0.0) * own, MOST_ERROR)
     return np.asarray(np.where(served, present.response * np.exp(error), np.inf))
 
 
@@ -197,7 +205,7 @@ def both_states(curve: Curves, load: ArrivalRate, scv: float) -> str:
     rate = max(load.values)
     above = np.flatnonzero(np.exp(curve.log_rate[0]) > rate)
     few = Curves(curve.n[: above[-1] + 1], curve.log_rate[:, : above[-1] + 1])
-    good = few.under_arrivals(rate, 0.5 * (load.gap_scv + scv), limited=True)
+    good = few.under_arrivals(rate, 0.5 * (load.gap_scv + scv), gap_scv=load.gap_scv, limited=True)
     return (
         f"{format_duration(float(good.response[0]))} while fewer than {curve.n[above[-1]]:g} are present, and a queue "
         f"that grows once more are"

@@ -30,6 +30,9 @@ SCV_LOG_SD = 1.0
 """The prior of the squared coefficient of variation of service, where nothing tells it: 1, uncertain by a factor of e.
 """
 
+CONSTANT = 0.01
+"""The squared coefficient of variation that stands for constant service times, a tenth of the prior."""
+
 SCV = 4
 """The column of the scv."""
 
@@ -70,7 +73,12 @@ class AnyLoad(OnsetPNorm):
     name = "p-norm with onset, any load"
     assumption = "while n requests are present they are served at a rate X(n), a p-norm with onset, however they come"
     process = MisfitProcess(length=1.0, own=1.0)
-    strata: Sequence[Stratum] = (Stratum(0.25, {"p": SHARP, "onset": 1.0}), Stratum(0.3, {"onset": 1.0}), Stratum(0.45))
+    strata: Sequence[Stratum] = (
+        Stratum(0.1, {"p": SHARP, "onset": 1.0, "scv": CONSTANT}),
+        Stratum(0.2, {"p": SHARP, "onset": 1.0}),
+        Stratum(0.3, {"onset": 1.0}),
+        Stratum(0.4),
+    )
     is_formula = False
 
     def __init__(self, load: ArrivalRate | ClosedLoad | None = None) -> None:

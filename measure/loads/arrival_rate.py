@@ -61,7 +61,7 @@ class ArrivalRate(ThroughputLoad):
 
         Several rates (k, 1) give arrays (k, w).
         """
-        return curves.under_arrivals(load, 0.5 * (self.gap_scv + scv))
+        return curves.under_arrivals(load, 0.5 * (self.gap_scv + scv), gap_scv=self.gap_scv)
 
     def text(self, value: float, digits: int = 3) -> str:
         return format_rate(value, digits)

@@ -11,7 +11,8 @@ section 3.3). Customers that are served first come, first served wait longer or 
 and Cunneen 1990), ca² being that of the gaps between arrivals and cs² that of services. V acts inside the chain: where
 all servers are busy, from n = X_peak / X(1) on, a step of ratio r becomes V r / (1 - r + V r), so that a geometric
 queue r / (1 - r) becomes V times as long, and the chance to wait stays. For one server this is the mean of Pollaczek
-and Khinchine.
+and Khinchine. Gaps more even than exponential ones shorten the queue further, by the factor of Kraemer and
+Langenbach-Belz (1976), exp(-2 (1 - rho) (1 - ca²)² / (3 rho (ca² + cs²))).
 
 If X(n) is wrong by a small share e everywhere, ln R is wrong by s e: s is the ``sensitivity`` of a point to the curve,
 1 for a closed load and Var n / E n for arrivals, which grows towards the peak.
@@ -134,13 +135,18 @@ class Curves:
         return Present(mean, variance, thinking / think_time, response, sensitivity, chain.beyond(self.known))
 
     def under_arrivals(
-        self, rate: FloatArray | float, variability: FloatArray | float = 1.0, *, limited: bool = False
+        self,
+        rate: FloatArray | float,
+        variability: FloatArray | float = 1.0,
+        *,
+        gap_scv: float = 1.0,
+        limited: bool = False,
     ) -> Present:
         """Customers who arrive at ``rate``, one, (w,) or several (k, 1), whatever is present.
 
-        ``variability`` is V, one or (w,): (1 + cs²) / 2 for Poisson arrivals, cs² / 2 for evenly spaced ones. Where it
-        is ``limited``, no more than at the last node are ever present: the time before a queue grows past them.
-        Several rates give arrays (k, w).
+        ``variability`` is V, one or (w,): (1 + cs²) / 2 for Poisson arrivals, cs² / 2 for evenly spaced ones, whose
+        ``gap_scv`` is 0. Where it is ``limited``, no more than at the last node are ever present: the time before a
+        queue grows past them. Several rates give arrays (k, w).
         """
         last = np.exp(self.log_rate[:, -1])
         rate = np.asarray(np.asarray(rate, dtype=float) + 0 * last)
@@ -148,7 +154,11 @@ class Curves:
         served = rate < np.inf if limited else rate < last
         ratio = np.where(served & (not limited), rate / last, 0.0)
         chain = _stretched(self._grid, steps, self._full, variability, ratio)
-        mean, variance = (np.where(served, value, np.inf) for value in chain.moments())
+        mean, variance = chain.moments()
+        if gap_scv < 1:
+            busy = rate / np.exp(self.log_rate.max(axis=1))
+            mean = mean - (1 - _shorter(busy, np.asarray(variability), gap_scv)) * chain.waiting(self._full)
+        mean, variance = (np.where(served, value, np.inf) for value in (mean, variance))
         sensitivity = np.where(served, variance / np.where(served, mean, 1.0), np.inf)
         beyond = np.where(served, chain.beyond(self.known), 1.0)
         return Present(mean, variance, np.minimum(rate, last), mean / np.maximum(rate, LEAST), sensitivity, beyond)
@@ -277,6 +287,13 @@ class _Chain:
             more = self.share[..., self.grid.present > known].sum(axis=-1) + self.more
         return np.asarray(more / (self.share.sum(axis=-1) + self.more))
 
+    def waiting(self, full: FloatArray) -> FloatArray:
+        """The mean number present (...) beyond ``full`` (w,)."""
+        above = np.maximum(self.grid.present - full[:, None], 0.0)
+        further = self.more * (above[:, -1] + 1 / (1 - self.ratio))
+        whole = self.share.sum(axis=-1) + self.more
+        return np.asarray((np.einsum("...m,...m->...", self.share, above) + further) / whole)
+
     def odds_of_waiting(self, busy: FloatArray, idle: FloatArray) -> FloatArray:
         """How many times as probable it is (...) that all servers are ``busy`` than that they are not."""
         waits = np.einsum("...m,...m->...", self.share, busy) + self.more
@@ -314,6 +331,12 @@ def _stretched(
     factor = chain.odds_of_waiting(busy, idle) / np.maximum(made.odds_of_waiting(busy, idle), LEAST)
     busy = idle + busy * factor[..., None]
     return replace(made, share=np.multiply(made.share, busy, out=busy), more=made.more * factor)
+
+
+def _shorter(busy: FloatArray, variability: FloatArray, gap_scv: float) -> FloatArray:
+    """How many times shorter the queue is for gaps more even than exponential ones, where the servers are ``busy``."""
+    by = 2 * (1 - np.minimum(busy, 1.0)) * (1 - gap_scv) ** 2 / (3 * np.maximum(busy, LEAST))
+    return np.asarray(np.exp(-by / np.maximum(2 * variability, LEAST)))
 
 
 def _longer(ratio: FloatArray, v: FloatArray) -> FloatArray:

@@ -114,3 +114,23 @@ def test_customers_who_hardly_think_are_a_closed_load() -> None:
     assert closed.throughput[0] == pytest.approx(400)
     assert closed.response[0] == pytest.approx(thinking.response[0], rel=1e-6)
     assert closed.sensitivity[0] == 1
+
+
+@pytest.mark.parametrize("rho", [0.3, 0.5, 0.8, 0.95])
+def test_one_server_at_even_gaps_is_the_d_m_1_queue(rho: float) -> None:
+    # Kleinrock (1975), Queueing Systems I, section 6.4: sigma = exp(-(1 - sigma) / rho), W = 1 / (1 - sigma)
+    sigma = 0.5
+    for _ in range(500):
+        sigma = math.exp(-(1 - sigma) / rho)
+    found = servers(1, 1.0, 64).under_arrivals(rho, 0.5, gap_scv=0.0)
+    assert found.response[0] == pytest.approx(1 / (1 - sigma), rel=0.01)
+
+
+def test_several_rates_at_once_are_those_of_each_alone() -> None:
+    n = nodes(64)
+    curves = Curves(n, np.log(np.minimum(n, np.array([[1.0], [4.0]]))))
+    together = curves.under_arrivals(np.array([[0.5], [0.9], [3.0]]), np.array([0.7, 1.8]), gap_scv=0.0)
+    for i, rate in enumerate((0.5, 0.9, 3.0)):
+        alone = curves.under_arrivals(rate, np.array([0.7, 1.8]), gap_scv=0.0)
+        assert together.response[i] == pytest.approx(alone.response, rel=1e-12)
+        assert together.sensitivity[i] == pytest.approx(alone.sensitivity, rel=1e-12)
