@@ -293,9 +293,10 @@ def fit_points(
 def _check_count(points: Points, model: str) -> None:
     if len(points) < points.load_type.least_points and not points.also:
         here = f" (here: {points.load_type.texts(points.load)})" if len(points) else ""
+        how = "" if points.asked is None else ": qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR"
         raise DataError(
             f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
-            f"{points.load_type.least_points}; name (--use) or measure {points.load_type.more}{here}"
+            f"{points.load_type.least_points}; name (--use) or measure {points.load_type.more}{how}{here}"
         )
 
 

@@ -347,7 +347,7 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
             continue
         load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
         if isinstance(sweep.load_type, ArrivalRate):
-            yield from _never_busy(series, x, r)
+            yield from _never_busy(series, x, r, by_fio="asked_rate_per_s" in group)
         elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
             deeper, of = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8)), sweep.load_type
             yield Finding(
@@ -362,19 +362,25 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
             )
 
 
-def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterator[Finding]:
+def _never_busy(series: str, rates: np.ndarray, response: np.ndarray, *, by_fio: bool) -> Iterator[Finding]:
     if response.max() >= BUSY * response.min():
         return
     top = first_highest(rates)
+    higher = [rates[top] * k for k in (2, 4)]
+    remedy = f"measure higher rates with the tool that sent these, as {' and '.join(map(format_rate, higher))}."
+    if by_fio:
+        option = f"--arrival-rates {','.join(f'{round(x):d}' for x in higher)}"
+        remedy = (
+            f"measure higher rates: qsim measure fio TARGET {option} --out DIR (a known device: qsim measure device "
+            "--utilizations .5,.7,.9)."
+        )
     yield Finding(
         "no-saturated-point",
         "warning",
         f"the response time is {format_duration(response.min())} to {format_duration(response.max())} at all rates up "
         f"to {format_rate(rates[top])}.",
         "requests hardly wait, so that no point tells how many servers there are or what their peak is.",
-        "measure higher rates: qsim measure fio TARGET --arrival-rates "
-        f"{','.join(f'{round(rates[top] * k):d}' for k in (2, 4))} --out DIR (a known device: qsim measure device "
-        "--utilizations .5,.7,.9).",
+        remedy,
         series,
         float(rates[top]),
     )

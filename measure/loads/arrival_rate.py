@@ -40,7 +40,7 @@ class ArrivalRate(ThroughputLoad):
     unit = "requests/s"
     column = "load_per_s"
     option = "--arrival-rates"
-    more = "more rates: qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR"
+    more = "more rates with the tool that sent these"
     most = 1e12
     may_be_zero = False
     least_points = 2

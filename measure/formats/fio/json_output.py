@@ -31,6 +31,7 @@ from measure.formats.fio.ramp import (
     LATENCY_REASON,
     LIMITING,
     RATE_REASON,
+    SEARCHED,
     Counted,
     counted_by_bytes,
     fixed_block_bytes,
@@ -145,6 +146,18 @@ def _record(
                 "rate, rate_iops or thinktime was set, so the throughput is what was asked for and not what the device "
                 "can do",
                 "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
+            )
+        )
+    if is_set(options, "latency_target"):
+        findings.append(
+            Finding(
+                SEARCHED,
+                "info",
+                f"{name}: job {job!r} searched the depth that keeps a latency of {options['latency_target']}, up to "
+                f"{options.get('iodepth', '1')}, and ended at {number_in(clones[0], 'latency_depth'):g}; its load is "
+                "throughput x latency",
+                "iodepth is only the ceiling of such a run, in which the depth varied",
+                "run a fixed depth without latency_target",
             )
         )
     if has_ramp(options) and (varying := _not_recounted(flows, options, f"{name}: job {job!r}")) is not None:

@@ -23,6 +23,7 @@ from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.logs import choose_logs, record_of_logs
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
+from measure.formats.fio.ramp import SEARCHED
 from measure.formats.fio.record import (
     LATENCY,
     RATE,
@@ -32,7 +33,7 @@ from measure.formats.fio.record import (
     is_direct,
     near_power_of_two,
 )
-from measure.origin import MEASURED, ORIGIN, PUBLISHED
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed
 from measure.sweep import Provenance, Sweep, describe_series
 
 BEYOND_ERRORS = 2**31
@@ -190,9 +191,16 @@ def _point(record: FioRecord) -> Placed:
     """The record at its load, on a curve named by block, mix and pattern alone."""
     point = Placed(record, describe_series(record.block_bytes, _round_mix(record), record.pattern), math.nan)
     depth = record.depth
+    if _searched(record):
+        return replace(point, load=float(f"{point.outstanding:.3g}"))
     if depth is not None:
         return replace(point, load=float(depth * record.jobs))
     return replace(point, load=near_power_of_two(max(1, round(point.outstanding)), tolerance=0.05))
+
+
+def _searched(record: FioRecord) -> bool:
+    """Whether fio varied the depth in search of a latency."""
+    return any(f.check == SEARCHED for f in record.findings)
 
 
 def _round_mix(record: FioRecord) -> float:
@@ -277,7 +285,7 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
                 "block_bytes": record.block_bytes,
                 "read_fraction": record.read_fraction,
                 "pattern": record.pattern,
-                "depth": math.nan if record.depth is None else record.depth,
+                "depth": math.nan if record.depth is None or _searched(record) else record.depth,
                 "jobs": math.nan if record.depth is None else record.jobs,
                 "repeat": seen[point.series, point.load] if point.repeat is None else point.repeat,
                 "latency_sd_s": latency.sd_s,
@@ -305,6 +313,8 @@ def _published(record: FioRecord) -> dict[str, Any]:
     """The origins of rate and latency, and what fio printed where they were corrected."""
     known = {name: record.published.get(name, (math.nan, MEASURED)) for name in (RATE, LATENCY)}
     origins = {ORIGIN[name]: origin for name, (_, origin) in known.items()}
+    if _searched(record):
+        origins[ORIGIN["load"]] = computed("X R")
     return origins | {PUBLISHED[name]: printed for name, (printed, _) in known.items()}
 
 
@@ -320,6 +330,8 @@ def _unchecked(record: FioRecord) -> str | None:
     """Why N = X R cannot be checked at this point, or None."""
     if record.depth is None:
         return "the depth is unknown"
+    if _searched(record):
+        return "fio varied the depth"
     return "limited in rate" if any(f.check == "rate-limited" for f in record.findings) else None
 
 

@@ -154,3 +154,38 @@ def test_a_rate_beyond_what_was_measured_is_warned_of_in_predict_and_compare(qsi
     compared = qsim("compare", str(opened), "--prediction", str(fitted))
     assert "warning: other-load (all points): above" in compared.err
     assert said in compared.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--at", "10users:think=-1s"], "think must be zero or more seconds"),
+        (["--at", "1333/s"], "there are often more requests present than the points cover"),
+        (["--at", "0/s"], "expected a value above 0"),
+        (["--columns", "latency=iops:ms,throughput=iops"], "'iops' is declared as latency and as throughput; keep one"),
+        (["--columns", "think=10s"], "nobody thinks for 10.0 s here"),
+    ],
+)
+def test_what_cannot_be_of_a_load_is_one_clear_line(qsim, drive, words, said):
+    run = qsim("predict", drive, *words)
+    assert run.code in (1, 2)
+    assert said in run.err
+    assert len(run.err.strip().splitlines()) == 1
+
+
+def test_rates_without_a_device_ask_for_one(qsim):
+    run = qsim("predict", "--at", "2k/s")
+    assert (run.code, "nothing to predict from" in run.err) == (2, True)
+
+
+def test_clients_who_think_for_no_time_are_clients(qsim, drive):
+    none, plain = (qsim("predict", drive, "--at", at, "--json").json["points"] for at in ("8users:think=0s", "8"))
+    assert none[0]["throughput_per_s"] == pytest.approx(plain[0]["throughput_per_s"], rel=0.02)
+
+
+def test_a_service_measured_at_one_rate_is_not_sent_to_fio(qsim, tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("arrival_rate,tps,latency_ms\n10,10,11\n")
+    run = qsim("fit", str(path))
+    assert "measure more rates with the tool that sent these" in run.err
+    assert "fio" not in run.err

@@ -100,13 +100,14 @@ def test_a_rate_that_still_rises_as_the_depth_to_the_power_of_0_7(rates: Sequenc
 @pytest.mark.parametrize(("longest_s", "told"), [(1.29, True), (1.3, False)])
 def test_an_open_device_is_busy_where_the_response_grows_by_three_tenths(longest_s: float, told: bool) -> None:
     rates = [100.0, 300.0, 200.0]
-    found = list(
-        check_saturation(swept(ArrivalRate(), load=rates, throughput_per_s=rates, latency_s=[1, 1.1, longest_s]))
-    )
+    measured = {"load": rates, "throughput_per_s": rates, "latency_s": [1, 1.1, longest_s]}
+    found = list(check_saturation(swept(ArrivalRate(), **measured, asked_rate_per_s=rates)))
     assert [(f.check, f.load) for f in found] == [("no-saturated-point", 300.0)] * told
     if found:
         assert "--arrival-rates 600,1200 --out" in found[0].remedy
         assert "1.00 s to 1.29 s at all rates up to 300 /s" in found[0].message
+        (of_another_tool,) = check_saturation(swept(ArrivalRate(), **measured))
+        assert of_another_tool.remedy == "measure higher rates with the tool that sent these, as 600 /s and 1.20 k/s."
 
 
 def test_ways_of_submission_that_are_kept_apart_are_a_warning_and_in_one_curve_an_error() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from measure import audit
 from measure.errors import DataError
 from measure.formats.fio.json_output import parse_fio, processor_time
 from measure.formats.fio.latency_bins import counted
@@ -470,3 +471,13 @@ def test_logs_become_a_record_with_the_options_of_their_name(tmp_path: Path) -> 
     alone = record_of_logs(name, files[:1])
     assert (alone.jobs, alone.options["group_reporting"], alone.all_options) == (2, "1", False)
     assert "group_reporting" not in record_of_logs(replace(name, stem="read-iodepth-8-numjobs-1"), files[:1]).options
+
+
+def test_the_depth_of_a_job_that_searched_a_latency_is_no_load() -> None:
+    options = {"latency_target": "1ms", "iodepth": "128", "ioengine": "libaio"}
+    searched = {**job(options, read=section(10_000, 1e6)), "latency_depth": 20}
+    sweep = fio_sweep({"f": text(searched)})
+    (found,) = [f for f in sweep.findings if f.check == "latency-target"]
+    assert "searched the depth that keeps a latency of 1ms, up to 128, and ended at 20" in found.message
+    assert sweep.points[["load", "load_origin"]].to_numpy().tolist() == [[10, "computed: X R"]]
+    assert not [f for f in audit(sweep) if f.severity == "error"]
