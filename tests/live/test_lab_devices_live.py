@@ -78,3 +78,18 @@ def test_a_known_device_is_measured_where_fio_and_nbdkit_are_missing(tmp_path, m
         sweep = load(run.directory / "sweep")
         assert sweep.provenance.details["truth"]["player"] == "threads of Python"
         assert {1.0, 8.0} <= set(sweep.points["load"])
+
+
+def test_a_known_queue_under_arrivals_is_predicted_from_a_closed_test(tmp_path):
+    with opened(tmp_path / "lab") as folder:
+        skip_without(folder, "mm1")
+        run = measured(folder, replace(order_for(folder, "mm1"), loads=(100.0, 300.0)))
+        kinds = [e["kind"] for e in run.log.of_kind("point", "sealed")]
+        assert kinds == ["sealed", "point", "point"]
+        assert {e["load"] for e in run.log.of_kind("point")} == {100.0, 300.0}
+        assert all(e["queue"]["waiting"] > -0.1 for e in run.log.of_kind("point"))
+        run.reveal()
+        assert run.revealed is not None
+        assert run.revealed["judged"]["load"] == pytest.approx(250)
+        assert "of a closed test alone" in run.revealed["verdict"]
+        assert run.report is not None

@@ -50,6 +50,11 @@ window.qsimLab = window.qsimLab || {};
     return { title: "response time (" + unit[0] + ")", factor: unit[1] };
   }
 
+  /* A known queue under arrivals: a linear axis of rates, and response times instead of throughputs. */
+  lab.isQueue = function (state) { return Boolean(state.opened && state.opened.theory); };
+  function scaled(state, place) { return lab.isQueue(state) ? place : Math.log10(place); }
+  function unscaled(state, value) { return lab.isQueue(state) ? value : 10 ** value; }
+
   /* A delay of zero has no place on a logarithmic axis: it stands a step before the smallest other one, and what is
      less than that one stands between the two. */
   function smallest(state) {
@@ -68,7 +73,8 @@ window.qsimLab = window.qsimLab || {};
   };
 
   function ends(state) {
-    const places = state.opened.loads.map((n) => Math.log10(lab.place(state, n)));
+    const places = state.opened.loads.map((n) => scaled(state, lab.place(state, n)));
+    if (lab.isQueue(state)) { return [0, state.opened.theory.at(-1).load * 1.05]; }
     const low = Math.min(...places), high = Math.max(...places), room = 0.06 * (high - low || 1);
     return [low - room, high + room];
   }
@@ -76,7 +82,7 @@ window.qsimLab = window.qsimLab || {};
   /* A load that the axis does not reach stands at its edge. */
   function inside(state, load) {
     const [low, high] = ends(state);
-    return Math.min(10 ** high, Math.max(10 ** low, load));
+    return Math.min(unscaled(state, high), Math.max(unscaled(state, low), load));
   }
 
   /* Who guessed what, as marks with names under the axis: a triangle is a person, a diamond the model. A name stands in
@@ -86,7 +92,7 @@ window.qsimLab = window.qsimLab || {};
   function labels(state, rows, c) {
     const [low, high] = ends(state), results = document.querySelector(".results");
     const width = Math.max(200, (results ? results.clientWidth : 800) - 80), taken = Array.from({ length: ROWS }, () => []);
-    const shown = [], placeOf = (row) => Math.log10(lab.place(state, row.load));
+    const shown = [], placeOf = (row) => scaled(state, lab.place(state, row.load));
     const isOff = (row) => placeOf(row) < low || placeOf(row) > high;
     for (const row of [...rows.filter(isOff), ...rows.filter((r) => !isOff(r))]) {
       const place = placeOf(row), at = Math.min(high, Math.max(low, place));
@@ -108,6 +114,7 @@ window.qsimLab = window.qsimLab || {};
   function loadAxis(state, c) {
     if (!state.opened) { return axis(c, "load"); }
     const places = state.opened.loads.map((n) => lab.place(state, n));
+    if (lab.isQueue(state)) { return axis(c, "arrivals a second", { range: ends(state), nticks: 7 }); }
     return axis(c, state.opened.load_name, { type: "log", range: ends(state), tickmode: "array",
       tickvals: places, ticktext: state.opened.loads.map((n) => String(Number(n.toPrecision(4)))), rangemode: "normal" });
   }
@@ -144,16 +151,44 @@ window.qsimLab = window.qsimLab || {};
       line: { color: c.line, width: 1, dash: "dot" }, marker: { size: 12, symbol: "diamond-open", color: c.line, line: { width: 2 } } };
   }
 
+  /* The curve of theory, once the measurement has begun: before, it would answer the question. */
+  function theory(state, x, y, name, c) {
+    if (state.phase === "open") { return []; }
+    return [{ type: "scatter", mode: "lines", x: state.opened.theory.map(x), y: state.opened.theory.map(y), name: name,
+      line: { color: c.line, width: 2, dash: "dash" } }];
+  }
+
+  /* How far 95 % of runs of so many requests are from the mean. */
+  function chances(traces, state, factor) {
+    const by = new Map(state.points.map((p) => [p.seq, p.queue && p.queue.chance]));
+    for (const trace of traces) {
+      const spread = (trace.customdata || []).map((seq) => (by.get(seq) || 0) * factor);
+      if (spread.some((value) => value > 0)) {
+        trace.error_y = { type: "data", array: spread, thickness: 1.5, width: 5 };
+        trace.name = "measured; bars: 95 % of such runs";
+      }
+    }
+    return traces;
+  }
+
   lab.throughputFigure = function (state, mine, knee, theme) {
-    const c = lab.colours(theme), unit = throughputUnit(state), traces = [], shapes = [];
+    const queue = lab.isQueue(state), c = lab.colours(theme), traces = [], shapes = [];
+    const unit = queue ? responseUnit(state) : throughputUnit(state);
+    const [low, middle, high] = queue ? ["response_time_low_s", "response_time_s", "response_time_high_s"]
+      : ["throughput_low_per_s", "throughput_per_s", "throughput_high_per_s"];
     const at = (rows) => rows.map((r) => lab.place(state, r.load));
     if (state.sealed) {
       const curve = state.sealed.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
-      traces.push(band(x, of("throughput_low_per_s"), of("throughput_high_per_s"), c));
-      traces.push({ type: "scatter", mode: "lines", x: x, y: of("throughput_per_s"), name: "predicted",
-        line: { color: c.blue, width: 3 } });
+      traces.push(band(x, of(low), of(high), c));
+      traces.push({ type: "scatter", mode: "lines", x: x, y: of(middle), line: { color: c.blue, width: 3 },
+        name: queue ? "predicted from a closed test" : "predicted" });
     }
-    traces.push(...measured(state, (p) => lab.place(state, p.load), (p) => p.throughput_per_s * unit.factor, c));
+    if (queue) {
+      traces.push(...theory(state, (r) => r.load, (r) => r.response_time_s * unit.factor, "theory", c));
+      traces.push(...chances(measured(state, (p) => p.throughput_per_s, (p) => p.latency_s * unit.factor, c), state, unit.factor));
+    } else {
+      traces.push(...measured(state, (p) => lab.place(state, p.load), (p) => p.throughput_per_s * unit.factor, c));
+    }
     const guess = mine && mine.run === state.run ? mine.knee : knee;
     if (guess > 0 && state.run) {
       shapes.push(upright(lab.place(state, inside(state, guess)), c.green, "dot"));
@@ -170,13 +205,31 @@ window.qsimLab = window.qsimLab || {};
       }
       names = labels(state, state.revealed.leaderboard.filter((r) => r.load > 0), c);
     }
-    const y = axis(c, unit.title, lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false });
+    const y = axis(c, unit.title, queue ? { range: [0, unit.top] } : lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false });
     const x = loadAxis(state, c);
     if (names.length) { x.title.standoff = 1.4 * c.size - Math.min(...names.map((a) => a.yshift)) - 1.7 * c.size; }
     return { data: traces, layout: layout(c, x, y, { shapes: shapes, annotations: names }) };
   };
 
+  /* The response time of a known queue in milliseconds, up to what its curve or its points reach at 90 % of the peak. */
+  function responseUnit(state) {
+    const rows = state.opened.theory.filter((r) => r.rho <= 0.92);
+    return { title: "response time (ms)", factor: 1e3,
+             top: 1.4e3 * Math.max(...rows.map((r) => r.response_time_s), ...state.points.map((p) => 0.75 * p.latency_s)) };
+  }
+
+  lab.waitingFigure = function (state, theme) {
+    const c = lab.colours(theme), points = state.points.filter((p) => p.queue);
+    const rows = state.opened.theory.filter((r) => r.rho <= 0.92);
+    const top = 1.4 * Math.max(...rows.map((r) => r.waiting), ...points.map((p) => 0.75 * p.queue.waiting));
+    const traces = theory(state, (r) => r.rho, (r) => r.waiting, "theory", c);
+    traces.push(...measured(state, (p) => p.queue.rho, (p) => p.queue.waiting, c));
+    return { data: traces, layout: layout(c, axis(c, "utilization ρ = λS/c", { range: [0, 1] }),
+      axis(c, "number waiting Lq", { range: [0, top] })) };
+  };
+
   lab.latencyFigure = function (state, theme) {
+    if (lab.isQueue(state)) { return lab.waitingFigure(state, theme); }
     const c = lab.colours(theme), unit = throughputUnit(state), time = latencyUnit(state), traces = [];
     if (state.sealed) {
       const curve = state.sealed.curve;

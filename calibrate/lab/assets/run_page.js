@@ -90,7 +90,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     return [
       !state.run, !lab.shown(state).length, state.phase !== "revealed", !open, !(open && stands(state, mine)),
       [lab.part("Span", lab.title(state), { className: "what" }), lab.part("Span", lab.status(state))],
-      lab.results(state), state.revealed ? "The model's curve: " + state.revealed.verdict : "", lab.guessList(state), count + (count === 1 ? " guess is" : " guesses are") + " sealed",
+      lab.results(state), lab.below(state), lab.guessList(state), count + (count === 1 ? " guess is" : " guesses are") + " sealed",
       "Guess (" + name + ")", state.opened ? state.opened.question : "", state.opened ? state.opened.rule : "",
       String(state.opened ? Math.max(lab.measured(state) / state.opened.loads.length, state.progress.share || 0) : 0),
     ];

@@ -30,6 +30,23 @@ window.qsimLab = window.qsimLab || {};
     ];
   };
 
+  /* Of a known queue: each point with the numbers put into the formula. */
+  function numbersOf(state) {
+    const part = lab.part, points = state.points.filter((p) => p.queue), three = (v) => String(Number(v.toPrecision(3)));
+    if (!points.length) { return []; }
+    const head = part("Thead", part("Tr", ["λ", "R", "measured: λ (R - S)", "theory"].map((t) => part("Th", t))));
+    const rows = points.map((p) => part("Tr", [
+      part("Td", three(p.throughput_per_s) + " /s"), part("Td", three(1e3 * p.latency_s) + " ms"),
+      part("Td", "Lq = " + three(p.queue.waiting)), part("Td", p.queue.sum, { className: "name" }),
+    ]));
+    return [part("Table", [head, part("Tbody", rows)], { id: "run-numbers" })];
+  }
+
+  /* What stands below the plots. */
+  lab.below = function (state) {
+    return [...(state.revealed ? [lab.part("P", "The model's curve: " + state.revealed.verdict)] : []), ...numbersOf(state)];
+  };
+
   lab.guessList = function (state) {
     return state.guesses.map((g) => lab.part("Li", [g.name + " ", lab.part("Code", g.commitment.slice(0, 12))]));
   };

@@ -19,6 +19,7 @@ import numpy as np
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import grid
 from calibrate.fitting.readings import curve_of, ninety_among
+from calibrate.lab.run.known_queue import TIMES, doubling, predicted_doubling
 from calibrate.lab.run.orders import Order
 from calibrate.sealing import canonical
 from measure.loads import InjectedDelay
@@ -94,6 +95,8 @@ class Judged:
 
 def judge(order: Order, sweep: Sweep) -> Judged:
     """The answer for a device: its truth, or the reading of all its measured points."""
+    if order.is_queue:
+        return Judged(doubling(order), "the truth", f"there R = {TIMES:g} S = {1e3 * TIMES * order.service_s:g} ms")
     if order.device == "known":
         note = f"{order.servers} servers of {1e3 * order.service_s:g} ms each"
         return Judged(float(order.servers), "the truth", note)
@@ -112,6 +115,8 @@ def judge(order: Order, sweep: Sweep) -> Judged:
 
 def predicted_load(order: Order, fit: Fit) -> float | None:
     """The model's answer to the same question: the same reading of its curve over the loads that are measured."""
+    if order.is_queue:
+        return predicted_doubling(order, fit)
     if order.device == "known":
         return fit.knee.load
     loads = grid(min(order.loads), max(order.loads))

@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from calibrate.fitting.fit import fit
+from calibrate.fitting.fit import Fit, fit
 from calibrate.fitting.fit_file import with_origin
 from calibrate.fitting.predicted_curve import grid, predict
+from calibrate.lab.run.known_queue import in_numbers, predicted_curve
 from calibrate.lab.run.orders import Order
 from calibrate.next import ENOUGH, recommended, to_begin_with
 from calibrate.sealing import seal
@@ -29,6 +30,7 @@ from measure.sweep import Sweep
 ORDER = "order.json"
 EVENTS = "events.jsonl"
 SWEEP = "sweep"
+CLOSED = "closed"
 GUESSES = "guesses.jsonl"
 PREDICTION = "prediction.json"
 RESULT = "result.json"
@@ -151,22 +153,39 @@ class EventWriter:
 
     def add(self, sweep: Sweep) -> None:
         """Send the points that were not sent yet, and seal the prediction once the first ones are all there."""
-        columns = ["load", "repeat", "throughput_per_s", "latency_s"]
-        for load_n, repeat, throughput, latency in sweep.points[columns].itertuples(index=False):
-            if (key := (float(load_n), int(repeat))) not in self._sent:
+        asked = sweep.points["asked_rate_per_s" if self.order.is_queue else "load"]
+        for wanted, row in zip(asked, sweep.points.to_dict("records"), strict=True):
+            if (key := (float(wanted), int(row["repeat"]))) not in self._sent:
                 self._sent.add(key)
-                values = {"throughput_per_s": float(throughput), "latency_s": float(latency)}
-                self.send("point", load=key[0], repeat=key[1], **values)
+                values = {name: float(row[name]) for name in ("throughput_per_s", "latency_s")}
+                self.send("point", load=key[0], repeat=key[1], **values, **self._queue(row))
         first = first_loads(self.order)
-        if (self.directory / PREDICTION).exists() or not set(first) <= set(sweep.points["load"]):
-            return
+        if not (self.order.is_queue or self.is_sealed) and set(first) <= set(sweep.points["load"]):
+            self.seal(with_origin(fit(sweep, first), sweep))
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the prediction of this run is sealed."""
+        return (self.directory / PREDICTION).exists()
+
+    def seal(self, fitted: Fit) -> None:
+        """Seal what a fit predicts of the loads, and send the curve."""
         self.send("progress", text="the model works out its curve", seconds_left=0.0)
-        fitted = with_origin(fit(sweep, first), sweep)
-        made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
-        curve = predict(fitted, grid(min(self.order.loads), max(self.order.loads), DRAWN)).to_dicts()
+        if self.order.is_queue:
+            made = seal([fitted], [fitted.used], self.directory / PREDICTION)
+            curve = predicted_curve(self.order, fitted)
+        else:
+            made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
+            curve = predict(fitted, grid(min(self.order.loads), max(self.order.loads), DRAWN)).to_dicts()
         self.send(
             "sealed", sha256=made.sha256, made_at=made.made_at, used=list(fitted.used), model=fitted.model, curve=curve
         )
+
+    def _queue(self, row: Mapping[Any, Any]) -> dict[str, Any]:
+        """What a point of a known queue says besides."""
+        if not self.order.is_queue:
+            return {}
+        return {"queue": in_numbers(self.order, row["throughput_per_s"], row["latency_s"], row["requests"])}
 
 
 def first_loads(order: Order) -> tuple[float, ...]:

@@ -12,16 +12,20 @@ from typing import Any, Literal, NamedTuple
 
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
-from measure.loads import ClosedLoad, Depth, InjectedDelay, Load, load_from_dict
+from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Load, load_from_dict
 from measure.loads.injected_delay import DEFAULT_DELAYS
 from measure.machine.files import write_durably
 
-Device = Literal["known", "disk", "memory", "replay"]
+Device = Literal["known", "mm1", "mmc", "disk", "memory", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 """Those of ``qsim knee``; the model takes 1 and 32."""
 KNOWN_DEPTHS = (1, 2, 4, 8, 16, 32)
 FEWEST = 4
 DISK_BYTES = 256 * 2**20
+QUEUES: Mapping[Device, tuple[int, float]] = {"mm1": (1, 2e-3), "mmc": (4, 4e-3)}
+"""Servers and mean service of the queues that get Poisson arrivals."""
+SHARES = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85)
+"""Arrival rates as shares of what the servers can do."""
 KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
 
 
@@ -50,8 +54,15 @@ class Order:
         return self.load_type.name
 
     @property
+    def is_queue(self) -> bool:
+        """Whether the device is a queue under Poisson arrivals whose curve is known."""
+        return self.device in QUEUES
+
+    @property
     def quantity(self) -> str:
         """What is guessed, by its symbol."""
+        if self.is_queue:
+            return "The rate"
         if self.device == "known":
             return "N*"
         return "N90" if isinstance(self.load_type, ClosedLoad) else "The 90 % delay"
@@ -59,6 +70,8 @@ class Order:
     @property
     def question(self) -> str:
         """The question for the class and the model."""
+        if self.is_queue:
+            return "At how many arrivals a second does a request take twice its service time, R = 2 S?"
         if self.device == "known":
             return "Where does queueing start? Guess N* = R(1) · Xmax."
         if isinstance(self.load_type, ClosedLoad):
@@ -68,6 +81,11 @@ class Order:
     @property
     def rule(self) -> str:
         """How guesses are ranked, in a sentence."""
+        if self.is_queue:
+            return (
+                "You and the model are ranked against the formula. The model sees three depths of a closed test and no "
+                "arrivals; the curve of theory is drawn when the measurement begins."
+            )
         if self.device == "known":
             return "You and the model are ranked against the truth, drawn by lot: the model sees two depths of it."
         return (
@@ -118,9 +136,12 @@ def order_for(folder: LabFolder, value: object) -> Order:
     if missing := device.why_not():
         raise ToolMissingError(missing)
     order = Order(name, device.label, device.load_type, tuple(map(float, device.loads)))
+    draw = secrets.SystemRandom()
+    if name in QUEUES:
+        servers, service_s = QUEUES[name]
+        return replace(order, servers=servers, service_s=service_s, seed=draw.randint(1, 10**6))
     if name != "known":
         return order
-    draw = secrets.SystemRandom()
     servers, service_s = draw.randint(*KNOWN_SERVERS), draw.choice(KNOWN_SERVICE_S)
     return replace(order, servers=servers, service_s=service_s, seed=draw.randint(1, 10**6))
 
@@ -173,19 +194,34 @@ def _why_no_memory() -> str:
     return ""
 
 
+def _why_no_queue() -> str:
+    missing = [tool for tool in ("fio", "nbdkit") if shutil.which(tool) is None]
+    return "" if not missing else f"{' and '.join(missing)}; apt-get install fio nbdkit nbdkit-plugin-python"
+
+
+def _queue(name: Device) -> _LiveDevice:
+    servers, service_s = QUEUES[name]
+    rates = tuple(round(share * servers / service_s, 6) for share in SHARES)
+    what = "1 server" if servers == 1 else f"{servers} servers"
+    label = f"M/M/{servers} live: {what} of {1e3 * service_s:g} ms (exponential) under Poisson arrivals"
+    return _LiveDevice(label, label, ArrivalRate(), rates, _why_no_queue)
+
+
 class _LiveDevice(NamedTuple):
     """A device of this machine: its name, its description, its kind of load, and why it cannot be measured."""
 
     label: str
     offer: str
     load_type: Load
-    loads: tuple[int, ...]
+    loads: tuple[float, ...]
     why_not: Callable[[], str]
 
 
 _KNOWN, _DISK, _MEMORY = "a device whose truth is known", "the disk of this machine", "the memory of this machine"
 _LIVE: Mapping[Device, _LiveDevice] = {
     "known": _LiveDevice(_KNOWN, f"{_KNOWN}, shown at the reveal", Depth(), KNOWN_DEPTHS, lambda: ""),
+    "mm1": _queue("mm1"),
+    "mmc": _queue("mmc"),
     "disk": _LiveDevice(_DISK, f"{_DISK}: a file of the lab", Depth(), DEPTHS, _why_no_disk),
     "memory": _LiveDevice(_MEMORY, _MEMORY, InjectedDelay(), DEFAULT_DELAYS, _why_no_memory),
 }

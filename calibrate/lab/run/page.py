@@ -79,7 +79,7 @@ def layout(table: RunTable) -> Component:
         html.Div(id="run-results"),
         html.Div(first, id="run-first", hidden=True),
         html.Div(second, id="run-second", hidden=True),
-        html.P(id="run-verdict"),
+        html.Div(id="run-verdict"),
         dcc.Interval(id="run-tick", interval=POLL_MS),
         dcc.Store(id="run-news"),
         dcc.Store(id="run-mine", storage_type="session"),

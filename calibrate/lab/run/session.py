@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args
 from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.duel import Guess, Judged, outcome, ranked
 from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, Event, EventLog
+from calibrate.lab.run.known_queue import curve
 from calibrate.lab.run.orders import Order, order_for
 from measure.errors import MeasureError, StoreError
 from measure.machine.process import run_tool
@@ -68,6 +69,7 @@ class LabRun:
             quantity=order.quantity,
             question=order.question,
             rule=order.rule,
+            **({"theory": curve(order)} if order.is_queue else {}),
         )
         return cls(directory)
 

@@ -19,6 +19,7 @@ from typing import Any
 from calibrate.lab.folder import DISK
 from calibrate.lab.run.duel import judge, predicted_load
 from calibrate.lab.run.event_log import (
+    CLOSED,
     EVENTS,
     ORDER,
     POINT_S,
@@ -30,6 +31,7 @@ from calibrate.lab.run.event_log import (
     EventWriter,
     first_loads,
 )
+from calibrate.lab.run.known_queue import verdict as queue_verdict
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
 from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report
@@ -102,6 +104,28 @@ def _known(writer: EventWriter) -> Sweep:
     return measured(order.loads)
 
 
+CLOSED_POINT_S, OPEN_POINT_S, OPEN_RAMP_S = 3.0, 12.0, 1.0
+
+
+def _queue(writer: EventWriter) -> Sweep:
+    """A known queue: three depths of a closed test, from which the model seals its prediction, then the arrivals."""
+    from calibrate.fitting.fit import fit
+    from calibrate.fitting.fit_file import with_origin
+    from measure.known_device.server import truth_of
+    from measure.known_device.sweep import DeviceSweep
+    from qsim import Exponential
+
+    order = writer.order
+    truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
+    if not writer.is_sealed:
+        depths = (1, 4, 16)
+        writer.send("progress", text="a closed test, which the model sees", seconds_left=0.0)
+        closed = DeviceSweep(truth, depths, runtime_s=CLOSED_POINT_S, ramp_s=RAMP_S).run(writer.directory / CLOSED)
+        writer.seal(with_origin(fit(closed, depths), closed))
+    planned = DeviceSweep(truth, arrival_rates=order.loads, runtime_s=OPEN_POINT_S, ramp_s=OPEN_RAMP_S)
+    return planned.run(writer.sweep_directory, writer.progress)
+
+
 def _memory(writer: EventWriter) -> Sweep:
     """The built-in probe. Delays are shuffled against drift, by a seed that takes the first points first."""
     from measure.memory.probe import MemoryPlan, plan_memory, run_memory
@@ -137,6 +161,8 @@ _MEASUREMENTS: Mapping[Device, Callable[[EventWriter], Sweep]] = {
     "memory": _memory,
     "disk": _disk,
     "known": _known,
+    "mm1": _queue,
+    "mmc": _queue,
     "replay": _replay,
 }
 
@@ -179,10 +205,11 @@ def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     Raises DataError where there are too few points, MeasureError where the report cannot be written.
     """
     sealed = read_seal(directory / PREDICTION).fits[0]
-    comparison = compare(sweep, fitted=sealed)
+    comparison = compare(sweep) if order.is_queue else compare(sweep, fitted=sealed)
     write_report([comparison], directory / REPORT, title=order.label)
     judged, model = judge(order, sweep), predicted_load(order, sealed)
-    return {"verdict": comparison.verdict(), "judged": asdict(judged), "model": model}
+    said = queue_verdict(sealed, sweep) if order.is_queue else comparison.verdict()
+    return {"verdict": said, "judged": asdict(judged), "model": model}
 
 
 if __name__ == "__main__":
