@@ -250,9 +250,8 @@ def _computed(drives: pd.DataFrame) -> str:
         return ""
     if count == len(drives):
         return "the throughput of every curve was computed as N / R: latencies alone are compared"
-    return (
-        f"the throughput of {count} of {counted(len(drives), 'curve')} was computed as N / R: of these, latencies alone"
-    )
+    some = f"{count} of {counted(len(drives), 'curve')}"
+    return f"the throughput of {some} was computed as N / R: of these, latencies alone are compared"
 
 
 def _middle(drives: pd.DataFrame) -> str:

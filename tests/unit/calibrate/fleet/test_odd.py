@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate.fleet.drives import fleet
 from calibrate.fleet.odd import apart, crowds, with_oddness
 
 DEPTHS = 2.0 ** np.arange(7)
@@ -101,3 +103,13 @@ def test_small_groups_are_not_judged_and_say_so():
 def test_equal_values_hold_no_odd_one():
     assert not apart(np.ones(10), 0.05).any()
     assert apart(np.array([1.0] * 9 + [2.0]), 0.05).tolist() == [False] * 9 + [True]
+
+
+def test_a_fleet_says_which_curves_it_compares_by_latencies(tmp_path: Path) -> None:
+    (tmp_path / "rates.csv").write_text("iodepth,iops,lat_us\n1,10000,100\n8,60000,133\n64,80000,800\n")
+    measured = fleet([tmp_path])
+    assert "NOTE" not in repr(measured)
+    (tmp_path / "times.csv").write_text("iodepth,lat_us\n1,100\n8,133\n64,800\n")
+    both = fleet([tmp_path])
+    assert "the throughput of 1 of 2 curves was computed as N / R: of these, latencies alone are compared" in repr(both)
+    assert both.drives.set_index("drive")["throughput_measured"].to_dict() == {"rates.csv": True, "times.csv": False}

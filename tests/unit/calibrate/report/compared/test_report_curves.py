@@ -12,7 +12,7 @@ from made_up import points_at
 
 from calibrate import Comparison, compare, compare_all, fit
 from calibrate.report.compared import compared_section, evidence_of
-from calibrate.report.compared.curves import curve_table, latency_against_throughput, small_multiples
+from calibrate.report.compared.curves import against_load, curve_table, latency_against_throughput, small_multiples
 from calibrate.report.compared.evidence import key_figures
 from calibrate.report.compared.views import curve_output
 from measure import Sweep, load_dataset
@@ -90,3 +90,18 @@ def test_many_curves_have_a_table_and_a_panel_each() -> None:
     panels = [tuple(layout[f"{a}axis{i + 1 if i else ''}"]["domain"] for a in "xy") for i in range(len(done))]
     for (x, y), (other_x, other_y) in combinations(panels, 2):
         assert x[1] < other_x[0] or other_x[1] < x[0] or y[1] < other_y[0] or other_y[1] < y[0]
+
+
+def test_a_point_whose_load_was_corrected_has_its_mark_in_every_plot() -> None:
+    """Each of the users keeps 16 requests outstanding, found by N = X R."""
+    pipelines = "users,req/s,latency_ms\n1,1600,10\n4,4000,16\n16,6000,42.7\n64,6200,165\n"
+    comparison = compare(csv_sweep(pipelines, name="t.csv"))
+    figures = [latency_against_throughput(comparison), small_multiples([comparison])]
+    figures += [against_load(comparison, "throughput"), against_load(comparison, "response")]
+    for figure in figures:
+        observed = [t for t in figure.data if str(t["name"]).startswith("observed")]
+        assert [t["text"] for t in observed] == [["←", "←"]] * 2
+    for name in ("004-ssd-depth", "003-ssd-read"):
+        one = compared(name)[0][0]
+        marks = {m for t in latency_against_throughput(one).data for m in t.get("text") or ()}
+        assert marks == ({"←"} if name == "003-ssd-read" else set())  # a latency that a law gave is a point of its own
