@@ -99,7 +99,7 @@ def test_a_point_whose_load_was_corrected_has_its_mark_in_every_plot() -> None:
     figures = [latency_against_throughput(comparison), small_multiples([comparison])]
     figures += [against_load(comparison, "throughput"), against_load(comparison, "response")]
     for figure in figures:
-        observed = [t for t in figure.data if str(t["name"]).startswith("observed")]
+        observed = [t for t in figure.data if t.get("name", "").startswith("observed")]
         assert [t["text"] for t in observed] == [["←", "←"]] * 2
     for name in ("004-ssd-depth", "003-ssd-read"):
         one = compared(name)[0][0]
