@@ -185,7 +185,9 @@ def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
                 f" With the latency {undone} by {size} it is {ratio_range(corrected)}.",
                 f"a unit off by {size}: the first latency is "
                 f"{format_duration(first / factor)}, not {format_duration(first)} (or the throughput has that error).",
-                "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) with every latency.",
+                "look at the tool's own output for the unit of its latency."
+                if isinstance(curve.load_type, CountedLoad)
+                else "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) with every latency.",
                 factor,
             )
     return None

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import ClosedCurve
 from measure.auditing.littles_law import diagnose
+from measure.formats.tables.table import csv_sweep
 from measure.loads import Clients, Depth
 
 DEPTH = Depth()
@@ -269,3 +271,9 @@ def test_up_to_eight_ratios_are_listed_with_three_digits() -> None:
     assert diagnose(curve([1.5] * 8 + [1.6])).evidence.startswith(
         "X R / N is 1.500 to 1.600 from depth 1 to 256 (worst 1.600 at 256)"
     )
+
+
+def test_the_remedy_for_a_unit_of_users_does_not_speak_of_fio() -> None:
+    text = "users,req/s,latency_ms\n1,100,10000\n8,350,22857\n16,400,40000\n"
+    (found,) = [f for f in audit(csv_sweep(text, name="t.csv")) if f.check == "littles-law"]
+    assert found.remedy == "look at the tool's own output for the unit of its latency."
