@@ -1,6 +1,6 @@
 # The public names and where each is defined; a name's module is imported when the name is first used.
+from .application.arrivals import system as system
 from .application.system import System as System
-from .application.system import system as system
 from .changes.change import Change as Change
 from .changes.change import change as change
 from .fitting.any_load import predict as predict

@@ -15,7 +15,16 @@ import numpy as np
 
 from calibrate.application import product_form
 from calibrate.application.product_form import Places, drawn_row
-from calibrate.application.system import MOST_SIMULATED, NINETY, SIMULATED, System, doubts_of, drawn_stations
+from calibrate.application.system import (
+    MOST_SIMULATED,
+    NINETY,
+    SIMULATED,
+    System,
+    doubts_of,
+    drawn_stations,
+    network_of,
+    over_clients,
+)
 from calibrate.fitting.any_load import both_states, highest_rate
 from calibrate.fitting.station import DeviceStation
 from calibrate.inference.parameters import LEVEL, Array, Estimate
@@ -84,6 +93,49 @@ class UnderArrivals(System):
         found = super().to_dict()
         points = [{k: v if np.isfinite(v) else None for k, v in row.items()} for row in found["points"]]
         return {k: v for k, v in {**found, "points": points}.items() if k != "knee"}
+
+
+def system(
+    network: Network | Mapping[str, Station],
+    clients: Sequence[int] | None = None,
+    *,
+    rates: Sequence[float] | None = None,
+    draws: int = 200,
+    simulate: bool = False,
+    seed: int = 0,
+    customers: int = SIMULATED,
+    level: float = LEVEL,
+) -> System:
+    """The application ``network`` with each number of ``clients`` in it: throughput, response, bottleneck, knee.
+
+    Or under arrivals at each of the ``rates``, 1/s (UnderArrivals): those of a Network with Arrivals by default.
+    ``network`` holds stations and delays by name (a qsim.Network without customers, or a mapping), in seconds; those
+    of a fit (``fit.station(visits=3)``) include their uncertainty. Solved by formula where every station has product
+    form, else, or with ``simulate``, by simulation of ``customers`` responses at each load, which also gives
+    percentiles; the bands then hold the simulation's own error too.
+
+    Raises ValueError for clients below 1, for both clients and rates, for a network of delays alone, and where a device
+    would get more requests than its fit covers, or than it serves.
+
+    >>> from calibrate import from_datasheet
+    >>> from qsim import Delay
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> system({"think": Delay(0.01), "disk": drive.station(visits=3)}, [1, 10, 100]).bottleneck
+    'disk'
+    """
+    network = network_of(network)
+    if isinstance(draws, bool) or draws != int(draws) or draws < 1:
+        raise InvalidParameterError("draws", f"must be a whole number, 1 or more, not {draws!r}", value=draws)
+    if rates is not None or (network.customers is not None and network.open_classes):
+        if clients is not None:
+            given = "rates are given" if rates is not None else "the network has arrivals from outside"
+            raise InvalidParameterError(
+                "clients", f"must be left out where {given}", "customers circulate, or they arrive"
+            )
+        return under_arrivals(network, rates, draws, simulated=simulate, seed=seed, customers=customers, level=level)
+    if clients is None:
+        raise InvalidParameterError("clients", "must be given, or rates", "as clients=[1, 64] or rates=[100, 200]")
+    return over_clients(network, clients, draws, simulate=simulate, seed=seed, customers=customers, level=level)
 
 
 def under_arrivals(

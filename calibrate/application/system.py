@@ -202,48 +202,10 @@ class System(Result):
     __repr__ = shown_by("calibrate.application.answer:system_answer")
 
 
-def system(
-    network: Network | Mapping[str, Station],
-    clients: Sequence[int] | None = None,
-    *,
-    rates: Sequence[float] | None = None,
-    draws: int = 200,
-    simulate: bool = False,
-    seed: int = 0,
-    customers: int = SIMULATED,
-    level: float = LEVEL,
+def over_clients(
+    network: Network, clients: Sequence[int], draws: int, *, simulate: bool, seed: int, customers: int, level: float
 ) -> System:
-    """The application ``network`` with each number of ``clients`` in it: throughput, response, bottleneck, knee.
-
-    Or under arrivals at each of the ``rates``, 1/s (UnderArrivals): those of a Network with Arrivals by default.
-    ``network`` holds stations and delays by name (a qsim.Network without customers, or a mapping), in seconds; those
-    of a fit (``fit.station(visits=3)``) include their uncertainty. Solved by formula where every station has product
-    form, else, or with ``simulate``, by simulation of ``customers`` responses with each number of clients, which also
-    gives percentiles; the bands then hold the simulation's own error too.
-
-    Raises ValueError for clients below 1, for both clients and rates, for a network of delays alone, and where a device
-    would get more requests than its fit covers, or than it serves.
-
-    >>> from calibrate import from_datasheet
-    >>> from qsim import Delay
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> system({"think": Delay(0.01), "disk": drive.station(visits=3)}, [1, 10, 100]).bottleneck
-    'disk'
-    """
-    network = _network(network)
-    if isinstance(draws, bool) or draws != int(draws) or draws < 1:
-        raise InvalidParameterError("draws", f"must be a whole number, 1 or more, not {draws!r}", value=draws)
-    if rates is not None or (network.customers is not None and network.open_classes):
-        from calibrate.application.arrivals import under_arrivals
-
-        if clients is not None:
-            given = "rates are given" if rates is not None else "the network has arrivals from outside"
-            raise InvalidParameterError(
-                "clients", f"must be left out where {given}", "customers circulate, or they arrive"
-            )
-        return under_arrivals(network, rates, draws, simulated=simulate, seed=seed, customers=customers, level=level)
-    if clients is None:
-        raise InvalidParameterError("clients", "must be given, or rates", "as clients=[1, 64] or rates=[100, 200]")
+    """The application ``network`` with each number of ``clients`` in it, as ``calibrate.system``."""
     stations, wanted = _stations(network), _clients(clients)
     queues = {name: s for name, s in stations.items() if not s.is_delay}
     top = _followed_to(stations, int(wanted[-1]))
@@ -276,7 +238,7 @@ def doubts_of(queues: product_form.Places) -> tuple[str, ...]:
     return tuple(f"{name}: {doubt}" for name, fit in fits.items() for doubt in doubts_of_batches(fit))
 
 
-def _network(given: Network | Mapping[str, Station]) -> Network:
+def network_of(given: Network | Mapping[str, Station]) -> Network:
     """The network, which must have a queue."""
     if not isinstance(given, Network):
         if not isinstance(given, Mapping):

@@ -92,7 +92,7 @@ def register(app: Dash, folder: LabFolder) -> None:
 
 def update(folder: LabFolder, drive: object, look: object, *values: object) -> tuple[Any, ...]:
     """The page's content for the settings; for invalid ones a message, and nothing else changes."""
-    from calibrate.application.system import system
+    from calibrate.application.arrivals import system
     from qsim import Delay, Exponential, Network, Station
 
     try:
