@@ -38,6 +38,7 @@ PAGES: dict[str, Callable[[], str]] = {
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import collected, figures, in_short
+    from any_load import table as any_load_table
     from approximations import table as approximations_table
     from doctools.loads_picture import picture as loads_picture
     from doctools.still import still
@@ -54,6 +55,7 @@ def regions() -> dict[str, Callable[[], str]]:
         "accuracy in short": in_short,
         "drives": lambda: figures(collected()),
         "surfaces": surface_table,
+        "any load": any_load_table,
         "approximations": approximations_table,
         "heavy tails": heavy_tails_table,
         "rounding": rounding_table,
@@ -63,7 +65,7 @@ def regions() -> dict[str, Callable[[], str]]:
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
-SLOW = ("drives", "accuracy in short", "approximations", "heavy tails", "rounding")
+SLOW = ("drives", "accuracy in short", "any load", "approximations", "heavy tails", "rounding")
 """Regions that take a minute or more."""
 
 

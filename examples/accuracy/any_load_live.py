@@ -1,0 +1,219 @@
+"""Devices of known truth under every kind of load, for what any_load.py judges.
+
+    python any_load.py --measure FOLDER       45 minutes; needs fio, nbdkit, wrk, Locust and vegeta
+
+Drives are nbdkit's (``measure.known_device``), of 3 ms, under fio: depths, and jobs whose requests are Poisson.
+Services are HTTP servers of 10 ms: wrk's connections, Locust's users who wait for 100 ms, and vegeta's evenly spaced
+requests. Each has 1 or 4 servers and constant or exponential times. All loads are measured twice, in rounds. What was
+measured before is kept, so that the same command goes on. Servers and tools may run before other programs:
+``chrt -r 5``. LOCUST and VEGETA are the programs' places, where they are not found by name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from measure import load
+from measure.formats.server_reports import locust, wrk
+from measure.known_device.plugin import Server
+from measure.known_device.server import Truth, drawn_times, truth_of
+from measure.known_device.sweep import DeviceSweep, lateness_s
+from qsim import Deterministic, Exponential
+
+REPEATS = 2
+SHARES = (0.15, 0.3, 0.5, 0.65, 0.8, 0.9)
+"""Arrival rates, as shares of the peak."""
+
+DRIVE_S, SERVICE_S, THINK_S = 3e-3, 10e-3, 0.1
+DEPTHS = {1: (1, 2, 3, 4, 8, 16), 4: (1, 2, 4, 8, 16, 32)}
+USERS = {1: (1, 4, 8, 11, 16, 24), 4: (1, 12, 24, 36, 52, 80)}
+LAWS = {"constant": Deterministic, "exponential": Exponential}
+
+LOCUSTFILE = """
+import random, time
+from locust import FastHttpUser, between, task
+
+class User(FastHttpUser):
+    wait_time = between({low}, {high})
+
+    def on_start(self):
+        time.sleep(random.uniform(0, {high}))  # not all at once
+
+    @task
+    def ask(self):
+        self.client.get("/")
+"""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A device: its truth, and whether it is a drive or a service."""
+
+    truth: Truth
+    is_drive: bool
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The arrival rates, 1/s."""
+        return tuple(round(share * self.truth.peak_throughput_per_s, 1) for share in SHARES)
+
+
+def devices() -> Mapping[str, Known]:
+    """The devices by name: ``drive-1-constant``."""
+    kinds = {"drive": DRIVE_S, "service": SERVICE_S}
+    return {
+        f"{kind}-{servers}-{law}": Known(truth_of(LAWS[law](mean), servers), kind == "drive")
+        for kind, mean in kinds.items()
+        for servers in (1, 4)
+        for law in LAWS
+    }
+
+
+@contextmanager
+def http_server(truth: Truth) -> Iterator[str]:
+    """The address of a server whose workers keep to the clock: a late answer delays its client alone."""
+    times, _ = drawn_times(truth)
+    queue, lock, early_s = Server(array("d", times.tobytes()), truth.servers), threading.Lock(), lateness_s()
+
+    class Answer(socketserver.StreamRequestHandler):
+        disable_nagle_algorithm = True
+
+        def handle(self) -> None:
+            """Each request of a connection, until the client leaves."""
+            for line in self.rfile:
+                if line == b"\r\n":  # the end of a request's headers
+                    self.answer()
+
+        def answer(self) -> None:
+            """One request, once a worker was free and worked for it."""
+            with lock:
+                due = queue.admit(time.monotonic())
+            time.sleep(max(0.0, due - early_s - time.monotonic()))
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    class Listening(socketserver.ThreadingTCPServer):
+        daemon_threads, allow_reuse_address, request_queue_size = True, True, 1024
+
+        def handle_error(self, *_: object) -> None:
+            """A client that leaves is no failure."""
+
+    with Listening(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def by_wrk(url: str, clients: float, seconds: float) -> str:
+    """What wrk prints."""
+    return _run("wrk", "-t1", f"-c{clients:g}", f"-d{seconds:g}s", "--latency", "--timeout", "30s", url)
+
+
+def by_locust(url: str, users: float, seconds: float) -> str:
+    """Locust's stats_history.csv."""
+    with tempfile.TemporaryDirectory() as folder:
+        waits = {"low": THINK_S / 2, "high": 1.5 * THINK_S}
+        Path(folder, "locustfile.py").write_text(LOCUSTFILE.format(**waits))
+        said = "--headless --csv out --csv-full-history --only-summary"
+        users_at_once = f"-u {users:g} -r {users:g} -t {seconds:g}s -H {url.rstrip('/')}"
+        _run(os.environ.get("LOCUST", "locust"), *said.split(), *users_at_once.split(), cwd=folder)
+        rows = Path(folder, "out_stats_history.csv").read_text().splitlines(keepends=True)
+        return "".join([rows[0], *(row for row in rows if ",Aggregated," in row)])
+
+
+def by_vegeta(url: str, rate: float, seconds: float) -> str:
+    """vegeta's report as JSON."""
+    vegeta = os.environ.get("VEGETA", "vegeta")
+    attack = f"attack -rate={round(10 * rate)}/10s -duration={seconds:g}s -timeout=60s -max-workers=2000"
+    with tempfile.NamedTemporaryFile(suffix=".bin") as results:
+        _run(vegeta, *attack.split(), f"-output={results.name}", given=f"GET {url}\n")
+        return json.dumps(json.loads(_run(vegeta, "report", "-type=json", results.name)))
+
+
+def _run(*command: str, given: str | None = None, cwd: str | None = None) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True, input=given, cwd=cwd).stdout
+
+
+Tool = Callable[[str, float, float], str]
+
+
+def measure_service(known: Known, folder: Path, seconds: float) -> None:
+    """Each kind of load in each round; the tools' outputs are kept."""
+    servers = known.truth.servers
+    loads: list[tuple[str, Tool, float, float]] = [
+        *(("closed", by_wrk, n, seconds / 3) for n in DEPTHS[servers]),
+        *(("thinking", by_locust, n, seconds * 0.75) for n in USERS[servers]),
+        *(("paced", by_vegeta, rate, seconds) for rate in known.rates),
+    ]
+    with http_server(known.truth) as url:
+        for repeat in range(REPEATS):
+            for kind, tool, value, lasts in loads:
+                path = folder / kind / f"{value:g}.{repeat}"
+                if not path.exists():
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(tool(url, value, round(lasts)))
+                    sys.stderr.write(f"{path}\n")
+
+
+def measure_drive(known: Known, folder: Path, seconds: float) -> None:
+    """Depths, then Poisson arrivals."""
+    truth = known.truth
+    for repeats in range(1, REPEATS + 1):  # a further repeat of each at a time: rounds
+        DeviceSweep(truth, DEPTHS[truth.servers], runtime_s=seconds / 3, repeats=repeats).run(folder / "closed")
+        DeviceSweep(truth, arrival_rates=known.rates, runtime_s=seconds, repeats=repeats).run(folder / "poisson")
+        sys.stderr.write(f"{folder} {repeats}\n")
+
+
+def measure(folder: Path, seconds: float = 36) -> pd.DataFrame:
+    """Measure what is missing of every device; a row for each run."""
+    for name, known in devices().items():
+        (measure_drive if known.is_drive else measure_service)(known, folder / name, seconds)
+    return pd.DataFrame(_rows(folder)).sort_values(["device", "kind", "load", "repeat"])
+
+
+def _rows(folder: Path) -> Iterator[dict[str, float | str]]:
+    for name, known in devices().items():
+        for place in sorted((folder / name).iterdir()):
+            read = _drive_rows if known.is_drive else _service_rows
+            yield from ({"device": name, "kind": place.name, **row} for row in read(place))
+
+
+def _drive_rows(place: Path) -> Iterator[dict[str, float]]:
+    for row in load(place).points.to_dict("records"):
+        asked = "asked_rate_per_s" if place.name == "poisson" else "load"
+        kept = ("repeat", "throughput_per_s", "latency_s", "latency_sd_s", "requests")
+        yield {"load": row[asked], **{name: row[name] for name in kept}, "woken_late_s": row["wakeup_late_s"]}
+
+
+def _service_rows(place: Path) -> Iterator[dict[str, float]]:
+    for path in place.iterdir():
+        at, repeat = path.name.rsplit(".", 1)
+        yield {"load": float(at), "repeat": int(repeat), **_read(place.name, path.read_text())}
+
+
+def _read(kind: str, text: str) -> dict[str, float]:
+    if kind == "paced":
+        said = json.loads(text)
+        mean_s = said["latencies"]["mean"] / 1e9
+        return {"throughput_per_s": said["rate"], "latency_s": mean_s, "requests": said["requests"]}
+    run = wrk(text, "wrk") if kind == "closed" else locust(text, "Locust")[0]
+    return {
+        "throughput_per_s": run.throughput_per_s,
+        "latency_s": run.response_s or math.nan,
+        "latency_sd_s": run.sd_s,
+        "requests": run.requests or math.nan,
+    }
