@@ -12,12 +12,14 @@ import pandas as pd
 from calibrate.fitting.answer import figure_word, knee_sentence, method_text
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
+from calibrate.inference.parameters import Array
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.drawing import Drawing, depth_ticks, spans_decade
-from calibrate.report.lines import figure_of, lines_of
+from calibrate.report.lines import Line, figure_of, lines_of
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View, parameter_table
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, MemoryLoad
+from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES
 
 _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a single new measurement is expected."
@@ -56,6 +58,43 @@ def predicted_section(fit: Fit, load: Load, scenario: Scenario | None = None) ->
         ),
         name="predicted",
     )
+
+
+def arrivals_in_words(fit: Fit, sweep: Sweep) -> str:
+    """How well a fit to a closed test predicted a sweep over arrival rates."""
+    told, seen = _at_rates_of(fit, sweep)
+    missed = 100 * float(np.median(np.abs(told.response_time_s / seen - 1)))
+    inside = int(((told.response_time_low_s <= seen) & (seen <= told.response_time_high_s)).sum())
+    depths = ", ".join(f"{n:g}" for n in fit.used)
+    return (
+        f"predicted from depths {depths} of a closed test alone, which saw no arrivals, it missed the response time by "
+        f"{missed:.2g} % (median of {len(seen)} rates); {inside} of {len(seen)} lie in its {100 * fit.level:g} % band."
+    )
+
+
+def arrivals_view(fit: Fit, sweep: Sweep) -> View:
+    """Response time over arrival rates: measured, and predicted by a fit to a closed test."""
+    told, seen = _at_rates_of(fit, sweep)
+    rates = np.linspace(told.load.min(), told.load.max(), 60)
+    curve = fit.predict(ArrivalRate(rates.tolist()), refuse=False)
+    predicted = lines_of(curve, sweep.load_type, "predicted from the closed test")[1]
+    measured = Line("measured under arrivals", "W", told.load, seen, measured=True)
+    table = told.to_frame().assign(measured_s=seen)
+    words = arrivals_in_words(fit, sweep)
+    return View(
+        "arrivals",
+        "A closed test predicts strangers",
+        f"{words[0].upper()}{words[1:]}",
+        table,
+        figure_of([predicted, measured], sweep.load_type.named),
+    )
+
+
+def _at_rates_of(fit: Fit, sweep: Sweep) -> tuple[Prediction, Array]:
+    """The prediction at the rates of a sweep, and the measured response times (m,) there."""
+    points = sweep.points.sort_values("load")
+    told = fit.predict(ArrivalRate(points["load"].tolist()), refuse=False)
+    return told, points["latency_s"].to_numpy(float)
 
 
 def _points(fits: Mapping[str, Fit], load: Load) -> View:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import stop
 from driving import Page, Served, start_lab, until
 from test_browser_pictures import FAULTS
 
@@ -45,7 +45,8 @@ def measured(require_module: Callable[..., None], tmp_path_factory: pytest.TempP
         writer.send("measured")
     lab = start_lab(root)
     yield lab
-    assert stop(lab.process) == 130
+    lab.process.send_signal(signal.SIGINT)
+    assert lab.process.wait(30) == 130
 
 
 @pytest.mark.parametrize("width", [1300, 390])

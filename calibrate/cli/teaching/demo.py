@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,8 @@ HELP = """Measure this machine, predict its curves from a few points, and write 
 
 The knee of its disk, with fio or qsim's own probe where fio is missing, in a test file in a temporary folder that
 is removed at the end; then its memory. Where no disk has a knee up to depth 256, a device of known truth is measured
-too. Takes a minute or two. The points and report.html are stored in ./qsim-demo; run the same command again to resume.
+too, and with fio and nbdkit also under Poisson arrivals, which its closed test predicts. Takes a minute or two. The
+points and report.html are stored in ./qsim-demo; run the same command again to resume.
 
 \b
 Examples:
@@ -44,6 +46,8 @@ NO_KNEE_FROM = 256
 """A disk whose throughput still grows at this depth has no knee that a demo could show."""
 SERVERS, SERVICE_S, DEVICE_DEPTHS = 4, 2e-3, (1, 2, 4, 8, 16, 32)
 """Depths of the known device."""
+SHARES, CLOSED = (0.4, 0.6, 0.75, 0.85), (1, 4, 16)
+"""Arrival rates at the known device as shares of its peak, and the depths that predict what they see."""
 Compared: TypeAlias = "Mapping[str, tuple[list[Comparison], dict[str, str]]]"
 
 
@@ -77,9 +81,12 @@ def demo(
         for step, name, measured in (
             ("[1/4]", "disk", _disk),
             ("[1/4]", "device", _device),
+            ("[1/4]", "arrivals", _arrivals),
             ("[2/4]", "memory", _memory),
         ):
             if name == "device" and "disk" in sweeps and not _without_knee(sweeps["disk"]):
+                continue
+            if name == "arrivals" and not ("device" in sweeps and _has_tools()):
                 continue
             result = measured(pace, out / name, step)
             if isinstance(result, str):
@@ -91,7 +98,7 @@ def demo(
         raise CommandError("nothing could be measured: " + "; ".join(f"{k}: {v}" for k, v in skipped.items()))
 
     remark(f"[3/{STEPS}] calibrating on a few points, predicting the others")
-    compared = {name: calibrate.compare_all(sweep) for name, sweep in sweeps.items()}
+    compared = {name: calibrate.compare_all(sweep) for name, sweep in sweeps.items() if name != "arrivals"}
     remark(f"[4/{STEPS}] writing {page.report}")
     written = page.write(lambda: _sections(compared, sweeps), "qsim demo: this machine, measured and predicted")
     remark(f"done in {format_duration(time.monotonic() - started)}")
@@ -99,6 +106,7 @@ def demo(
         lambda: _text(compared, sweeps, skipped, out),
         lambda: {
             **{name: comparison_document(*found) for name, found in compared.items()},
+            **({"arrivals": {"verdict": _strangers(sweeps)}} if "arrivals" in sweeps else {}),
             "skipped": skipped,
             "directory": str(out),
         },
@@ -117,6 +125,8 @@ def _text(compared: Compared, sweeps: Mapping[str, measure.Sweep], skipped: Mapp
         audit = labelled("AUDIT", audit_text(found, not_checked(sweeps[name]), str(out / name)))
         blocks.append("\n".join([f"{name}: {answer(done)[0]}", *answer(done)[1:], *last_lines(done), audit]))
     blocks += [f"{name}: not measured: {reason}" for name, reason in skipped.items()]
+    if "arrivals" in sweeps:
+        blocks.append(f"strangers at the known device: {_strangers(sweeps)}")
     return "\n\n".join([*blocks, f"measurements: {out} (look again: qsim compare {out / next(iter(compared))})"])
 
 
@@ -170,15 +180,48 @@ def _device(pace: Pace, out: Path, step: str) -> measure.Sweep | str:
         return planned.run(out, bar.points)
 
 
+def _strangers(sweeps: Mapping[str, measure.Sweep]) -> str:
+    """How well the known device's closed test predicted its arrivals."""
+    from calibrate.report.predicted import arrivals_in_words
+
+    return arrivals_in_words(calibrate.fit(sweeps["device"], CLOSED), sweeps["arrivals"])
+
+
+def _has_tools() -> bool:
+    """Whether the known device can be sent arrivals at a rate, which threads cannot do."""
+    return bool(shutil.which("fio") and shutil.which("nbdkit"))
+
+
+def _arrivals(pace: Pace, out: Path, step: str) -> measure.Sweep | str:
+    """The same device under Poisson arrivals."""
+    from measure.known_device.server import truth_of
+    from measure.known_device.sweep import DeviceSweep
+
+    truth = truth_of(SERVICE_S, SERVERS)
+    rates = tuple(share * truth.peak_throughput_per_s for share in SHARES)
+    planned = DeviceSweep(truth, arrival_rates=rates, runtime_s=4 * pace.device_s, ramp_s=RAMP_S)
+    with Bar("arrivals", opening=f"{step} arrivals: {len(rates)} rates at the same device") as bar:
+        return planned.run(out, bar.points)
+
+
 def _sections(compared: Compared, sweeps: Mapping[str, measure.Sweep]) -> list[Section]:
     from calibrate.report.compared import compared_section, evidence_of
+    from calibrate.report.predicted import arrivals_view
+    from calibrate.report.view import Section
 
     titles = {
         "disk": "The disk of this machine",
         "device": "A device of known truth",
+        "arrivals": "The same device under Poisson arrivals",
         "memory": "The memory of this machine",
     }
-    return [
-        compared_section(titles[name], [evidence_of(c, sweeps[name]) for c in done], refused)
+    sections = {
+        name: compared_section(titles[name], [evidence_of(c, sweeps[name]) for c in done], refused)
         for name, (done, refused) in compared.items()
-    ]
+    }
+    if "arrivals" in sweeps:
+        view = arrivals_view(calibrate.fit(sweeps["device"], CLOSED), sweeps["arrivals"])
+        sections["arrivals"] = Section(
+            titles["arrivals"], [view], lead="The closed test above predicts what strangers see"
+        )
+    return [sections[name] for name in titles if name in sections]

@@ -14,7 +14,6 @@ import numpy as np
 from calibrate.fitting.fit import Fit
 from calibrate.lab.run.orders import Order
 from measure.loads import ArrivalRate
-from measure.sweep import Sweep
 from qsim import Metrics, MMc, solve
 
 DRAWN, TOP = 80, 0.95
@@ -74,20 +73,6 @@ def predicted_doubling(order: Order, fit: Fit) -> float | None:
     if not times[0] <= wanted <= times[-1]:
         return None
     return float(np.interp(wanted, times, [row["load"] for row in rows]))
-
-
-def verdict(fit: Fit, sweep: Sweep) -> str:
-    """How well the closed test predicted the arrivals."""
-    points = sweep.points.sort_values("load")
-    told = fit.predict(ArrivalRate(points["load"].tolist()), refuse=False)
-    seen = points["latency_s"].to_numpy(float)
-    missed = 100 * float(np.median(np.abs(told.response_time_s / seen - 1)))
-    inside = int(((told.response_time_low_s <= seen) & (seen <= told.response_time_high_s)).sum())
-    depths = ", ".join(f"{n:g}" for n in fit.used)
-    return (
-        f"predicted from depths {depths} of a closed test alone, which saw no arrivals, it missed the response time by "
-        f"{missed:.2g} % (median of {len(seen)} rates); {inside} of {len(seen)} lie in its 90 % band."
-    )
 
 
 def _rates(order: Order) -> list[float]:

@@ -31,10 +31,10 @@ from calibrate.lab.run.event_log import (
     EventWriter,
     first_loads,
 )
-from calibrate.lab.run.known_queue import verdict as queue_verdict
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
 from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report
+from calibrate.report.predicted import arrivals_in_words
 from calibrate.sealing import read_seal
 from measure.errors import MeasureError
 from measure.machine.files import write_durably
@@ -208,7 +208,7 @@ def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     comparison = compare(sweep) if order.is_queue else compare(sweep, fitted=sealed)
     write_report([comparison], directory / REPORT, title=order.label)
     judged, model = judge(order, sweep), predicted_load(order, sealed)
-    said = queue_verdict(sealed, sweep) if order.is_queue else comparison.verdict()
+    said = arrivals_in_words(sealed, sweep) if order.is_queue else comparison.verdict()
     return {"verdict": said, "judged": asdict(judged), "model": model}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -49,6 +50,13 @@ def test_a_disk_without_a_knee_is_said_and_the_known_device_is_shown(qsim, monke
     assert ("device" in run.json) == device
     if device:
         assert len(run.json["device"]["points"]) == 6
+        both = shutil.which("fio") and shutil.which("nbdkit")
+        assert ("arrivals" in run.json) == bool(both)
+        if both:
+            assert run.json["arrivals"]["verdict"].startswith("predicted from depths 1, 4, 16 of a closed test alone")
+            page = Path("qsim-demo/report.html").read_text()
+            assert "The same device under Poisson arrivals" in page
+            assert "A closed test predicts strangers" in page
 
 
 def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tmp_path):

@@ -15,10 +15,11 @@ from calibrate import Fit, fit
 from calibrate.fitting.fit_file import with_origin
 from calibrate.lab.run.duel import judge, predicted_load
 from calibrate.lab.run.event_log import PREDICTION, EventWriter
-from calibrate.lab.run.known_queue import curve, doubling, in_numbers, predicted_doubling, verdict
+from calibrate.lab.run.known_queue import curve, doubling, in_numbers, predicted_doubling
 from calibrate.lab.run.orders import Order, choices, order_for
 from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker import reveal
+from calibrate.report.predicted import arrivals_in_words
 from measure import Sweep, load
 from measure.errors import ToolMissingError
 from measure.loads import ArrivalRate
@@ -74,7 +75,7 @@ def test_the_question_has_an_exact_answer():
 
 
 def test_a_closed_test_predicts_the_arrivals(closed):
-    said = verdict(closed, opened())
+    said = arrivals_in_words(closed, opened())
     assert said.startswith("predicted from depths 1, 4, 16 of a closed test alone")
     assert said.endswith("6 of 6 lie in its 90 % band.")
     assert predicted_doubling(FOUR, closed) == pytest.approx(doubling(FOUR), rel=0.03)
