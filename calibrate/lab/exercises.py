@@ -46,6 +46,7 @@ ANSWERS: Mapping[str, Callable[..., float]] = {
     "2d": lambda s, z: (z + s) / s,
     "3a": lambda rho: solve(MM1(arrival_rate=rho, service_rate=1.0)).Lq,
     "3b": lambda l: (math.sqrt(l**2 + 4 * l) - l) / 2,  # noqa: E741 - as in the question
+    "3c": lambda s, x, r: 1e-3 * x * (r - s),
     "4a": lambda r, x: 1e-3 * r * x,
     "4b": lambda r, x, n: min(1e3 * n / r, x),
     "5a": lambda s, v, rho: 1e3 * solve(MG1(1e3 * rho / s, Gamma(1e-3 * s, v))).W,

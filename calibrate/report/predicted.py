@@ -83,7 +83,7 @@ def arrivals_view(fit: Fit, sweep: Sweep) -> View:
     words = arrivals_in_words(fit, sweep)
     return View(
         "arrivals",
-        "A closed test predicts strangers",
+        "Response time of strangers",
         f"{words[0].upper()}{words[1:]}",
         table,
         figure_of([predicted, measured], sweep.load_type.named),

@@ -126,7 +126,8 @@ def _text(compared: Compared, sweeps: Mapping[str, measure.Sweep], skipped: Mapp
         blocks.append("\n".join([f"{name}: {answer(done)[0]}", *answer(done)[1:], *last_lines(done), audit]))
     blocks += [f"{name}: not measured: {reason}" for name, reason in skipped.items()]
     if "arrivals" in sweeps:
-        blocks.append(f"strangers at the known device: {_strangers(sweeps)}")
+        said = audit_text(measure.audit(sweeps["arrivals"]), not_checked(sweeps["arrivals"]), str(out / "arrivals"))
+        blocks.append(f"strangers at the known device: {_strangers(sweeps)}\n{labelled('AUDIT', said)}")
     return "\n\n".join([*blocks, f"measurements: {out} (look again: qsim compare {out / next(iter(compared))})"])
 
 
