@@ -200,7 +200,7 @@ def _arrivals(pace: Pace, out: Path, step: str) -> measure.Sweep | str:
 
     truth = truth_of(SERVICE_S, SERVERS)
     rates = tuple(share * truth.peak_throughput_per_s for share in SHARES)
-    planned = DeviceSweep(truth, arrival_rates=rates, runtime_s=4 * pace.device_s, ramp_s=RAMP_S)
+    planned = DeviceSweep(truth, arrival_rates=rates, runtime_s=4 * pace.device_s, ramp_s=ramp_of(pace.device_s))
     with Bar("arrivals", opening=f"{step} arrivals: {len(rates)} rates at the same device") as bar:
         return planned.run(out, bar.points)
 
