@@ -1,6 +1,6 @@
 """How often the 90 % intervals of a fit hold the truth: idle latency, peak, N* and N90 of ten kinds of device.
 
-python knee_coverage.py            8 devices of each kind, number of loads and noise; writes the table of accuracy.md
+python knee_coverage.py            6 devices of each kind, number of loads and noise; writes the table of accuracy.md
 python knee_coverage.py DEVICES    as many, printed only
 
 Every sweep is another run of its device, which moves all its figures together (2.4 % on local drives, as
@@ -29,7 +29,7 @@ from qsim import Closed, Delay, LogNormal, Station, simulate
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 MARKS = re.compile(r"(<!-- coverage of readings -->\n)(.*?)(<!-- coverage of readings ends -->)", re.DOTALL)
-DEVICES = 8
+DEVICES = 6
 RUN = 0.024
 """The relative standard deviation of a device between runs."""
 Array = NDArray[np.float64]

@@ -40,7 +40,7 @@ def distance(x: float, y: float, line: dict[str, Any]) -> float:
 def test_the_key_figures_count_clients_in_the_plural() -> None:
     sweep = csv_sweep("clients,rps,avg latency (ms)\n1,100,10\n4,350,11.4\n16,800,20\n")
     words = [figure.what for figure in key_figures(fit(sweep))]
-    assert words[:2] == ["clients where queueing starts", "clients with 90 % of the peak"]
+    assert words[:2] == ["clients where queueing starts (rough)", "clients with 90 % of the peak"]
 
 
 @pytest.mark.parametrize("name", CURVES)
