@@ -57,8 +57,8 @@ class Fit(Calibration, Result):
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> fit(sweep)
     4 KiB read: a smooth curve through all 5 points
-    QUEUEING STARTS depth 18 (11 to 30), rough: 212 k/s at 87 µs
-    90 % OF PEAK AT depth 22 (15 to 54), rough: 232 k/s at 96 µs
+    QUEUEING STARTS depth 19 (11 to 30), rough: 212 k/s at 87 µs
+    90 % OF PEAK AT depth 24 (15 to 55), rough: 232 k/s at 102 µs
     PEAK    258 k/s (227 to 300), sure; idle latency 72 µs (42 to 113)
     """
 

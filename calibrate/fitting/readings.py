@@ -344,7 +344,7 @@ def ninety_among(loads: Array, throughput: Array, *, delays: bool = False) -> fl
     Over ``delays``, which may be zero, the longest with it, interpolated linearly.
 
     >>> round(ninety_among(np.array([1.0, 2.0, 8.0]), np.array([50.0, 80.0, 100.0])), 2)
-    4.17
+    4.16
     """
     order = np.argsort(-loads if delays else loads, kind="stable")
     n, x = loads[order], throughput[order] / (USUAL * throughput.max())

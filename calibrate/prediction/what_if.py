@@ -47,7 +47,7 @@ class WhatIf:
     >>> from calibrate import from_datasheet, what_if
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> round(what_if(drive, WhatIf(copies=(1, 2))).fit.knee.load)
-    94
+    95
     """
 
     copies: tuple[float, float] | None = None
@@ -261,7 +261,7 @@ def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Cap
 
     >>> from calibrate import from_datasheet
     >>> print(capacity_for(from_datasheet(idle_latency=2e-3, peak_iops=1e3), 3000))
-    For 3.0 k/s you need 4 (3 to 4) of today's kind, assumed; 4 (4 to 5) to stay below 80 % busy.
+    For 3.0 k/s you need 3 (3 to 4) of today's kind, assumed; 4 (4 to 5) to stay below 80 % busy.
     """
     peak = fit.parameters.get("Xmax")
     known = isinstance(fit.load_type, ClosedLoad) or fit.is_seen_through_chain

@@ -15,7 +15,7 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
-from calibrate.lab.run.event_log import EVENTS, GUESSES, RAMP_S, EventLog, first_loads
+from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
 from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
 from measure.errors import DataError, MeasureError, StoreError
@@ -160,7 +160,6 @@ def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
 def test_the_disk_is_measured_by_the_quick_sweep_of_knee():
     disk = Order("disk", "the disk", Depth(), tuple(map(float, DEPTHS)))
     assert DEPTHS == knee.DEPTHS
-    assert RAMP_S == knee.RAMP_S
     assert first_loads(disk) == (1.0, 32.0)
 
 
