@@ -412,7 +412,7 @@ class Doubling:
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> bought = doubling(drive, 8.0)
     >>> round(bought.gain, 2), bought.low < bought.gain < bought.high
-    (1.95, True)
+    (1.94, True)
     """
 
     load: float
