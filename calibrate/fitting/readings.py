@@ -60,7 +60,7 @@ PEAKS = ("Xmax", "B")
 FEW = 64
 """Number of representative devices of a model whose curve is computed by a loop, not a formula."""
 
-AROUND, BESIDE, TRIED, REFINED, CLOSE = 8.0, 1.2, 14, 4, 1e-4
+AROUND, BESIDE, TRIED, REFINED, CLOSE = 8.0, 1.2, 14, 24, 1e-4
 """Loads tried on the predicted curve to either side of an estimate, their number, and further steps between two."""
 
 PAST = 2.0
@@ -371,7 +371,9 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
     """The first load with the throughput ``wanted`` on the predicted curve; ``near`` where it has none near that."""
     tried = np.array([1 / BESIDE, BESIDE])  # each load costs a chain
     if not fit.is_seen_through_chain:
-        tried = np.append(1.0 / near, np.geomspace(1 / AROUND, AROUND, TRIED))
+        farthest = max(AROUND, NO_FURTHER * max(fit.used, default=1.0) / near)
+        beside, further = np.geomspace(1 / AROUND, AROUND, TRIED), np.geomspace(AROUND, farthest, TRIED)
+        tried = np.concatenate([[1.0 / near], beside, further])
     loads = np.unique(np.maximum(near * tried, 1.0))
     rates = curve_of(fit, loads).throughput_per_s / wanted
     at = int(np.argmax(rates >= 1))
@@ -379,8 +381,8 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
         return 1.0 if rates[0] >= 1 and loads[0] == 1 else near
     (low, high), (below, above) = np.log(loads[at - 1 : at + 1]), np.log(rates[at - 1 : at + 1])
     found = high
-    for _ in range(REFINED):
-        found = low - below * (high - low) / (above - below)
+    for step in range(REFINED):  # secants, and halves where the curve is no line
+        found = low - below * (high - low) / (above - below) if step % 2 == 0 else 0.5 * (low + high)
         there = float(np.log(curve_of(fit, [math.exp(found)]).throughput_per_s[0] / wanted))
         if abs(there) < CLOSE:
             break

@@ -10,7 +10,6 @@ import typer
 
 import calibrate
 import measure
-from calibrate.changes.change import NotMeasuredError
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, table
@@ -63,6 +62,8 @@ def change(
     try:
         found = _compared(old, new, columns, series)
     except measure.DataError as error:
+        from calibrate.changes.change import NotMeasuredError
+
         if fail_on is None or not isinstance(error.__cause__, NotMeasuredError):
             raise
         raise CommandError(str(error), UNDECIDED) from error

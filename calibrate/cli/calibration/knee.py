@@ -16,14 +16,6 @@ import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
-from calibrate.cli.calibration.knee_answer import (
-    NO_DOUBT,
-    deeper_command,
-    doubts_about,
-    further_lines,
-    points_of,
-    robust_fit,
-)
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import print_findings
 from calibrate.cli.failures import wrong_usage
@@ -84,6 +76,8 @@ def knee(
     page: Page,
 ) -> Result:
     """Measure the depths, fit all points, print the knee."""
+    from calibrate.cli.calibration import knee_answer
+
     started = time.monotonic()
     if not SHORTEST_S <= RUNS * seconds / len(DEPTHS) <= LONGEST_S:
         least = len(DEPTHS) * SHORTEST_S / RUNS
@@ -91,11 +85,11 @@ def knee(
     plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=round(read_percent), jobs=jobs)
     with keeping(out) as directory:
         sweep = measure_knee(plan, directory, started + BUDGET * seconds, f", into {out}" if out else "")
-        found = robust_fit(sweep)
+        found = knee_answer.robust_fit(sweep)
         asked = asked_lines(found, slo, sweep)
         written = page.write(lambda: _sections(sweep, target, found.used), f"The knee of {target}")
-    doubts = doubts_about(sweep, found)
-    deeper = deeper_command(target, plan, int(sweep.points["depth"].max()), drive, out)
+    doubts = knee_answer.doubts_about(sweep, found)
+    deeper = knee_answer.deeper_command(target, plan, int(sweep.points["depth"].max()), drive, out)
     measured = {
         "depths": [int(n) for n in sweep.points["depth"]],
         "seconds": time.monotonic() - started,
@@ -107,16 +101,16 @@ def knee(
     return Result(
         lambda: "\n\n".join(
             [
-                "\n".join([*asked, *first_lines("", [found]), *further_lines(sweep, found, deeper)]),
+                "\n".join([*asked, *first_lines("", [found]), *knee_answer.further_lines(sweep, found, deeper)]),
                 points_table(sweep, set(sweep.points["load"]) - set(found.used)),
-                "\n".join(labelled("DOUBT", doubt) for doubt in doubts or [NO_DOUBT]),
+                "\n".join(labelled("DOUBT", doubt) for doubt in doubts or [knee_answer.NO_DOUBT]),
                 f"MORE    {kept};   --report knee.html: plots",
             ]
         ),
         lambda: {
             **fit_document(found, slo, sweep),
             "measured": measured,
-            "points": points_of(sweep, found),
+            "points": knee_answer.points_of(sweep, found),
             "doubts": doubts,
         },
         written,

@@ -20,7 +20,6 @@ from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
-from calibrate.fitting.predicted_curve import is_own_kind
 from measure.loads import Bandwidth, InjectedDelay, Load, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration
@@ -175,6 +174,7 @@ def _predicted(
     fit: Fit, at: Sequence[float] | Load | None, change: WhatIf | None, target: float | None
 ) -> PredictedCurve:
     """The curve of a fit, and of the changed device."""
+    from calibrate.fitting.predicted_curve import is_own_kind
     from calibrate.prediction.what_if import capacity_for
 
     def of(fit: Fit, loads: Sequence[float] | Load, kind: str) -> PredictedCurve:

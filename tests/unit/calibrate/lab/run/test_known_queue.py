@@ -70,7 +70,7 @@ def test_more_arrivals_than_the_servers_can_do_are_no_failure():
 def test_the_question_has_an_exact_answer():
     assert doubling(ONE) == pytest.approx(250)
     assert solve(MMc(doubling(FOUR), 500.0, 4)).W == pytest.approx(4e-3)
-    judged = judge(ONE, opened(), ())
+    judged = judge(ONE, opened())
     assert (judged.load, judged.standard, judged.note) == (pytest.approx(250), "the truth", "there R = 2 S = 4 ms")
 
 
