@@ -63,7 +63,7 @@ FINE, COARSE = Spacing(), Spacing(16, 1.5)
 BISECTIONS = 20
 """Steps to the rate under which a mean number is present."""
 
-LEAST = 1e-300
+LEAST, NEXT_TO_NONE = 1e-300, 1e-6
 
 _LOG_GAMMA = np.frompyfunc(math.lgamma, 1, 1)
 
@@ -129,8 +129,9 @@ class Curves:
         steps = _thinking_steps(population, think_time, self.spacing) - grid.sums(self.log_rates_at(grid.n))
         chain = _stretched(grid, steps, self._full, variability, np.zeros(len(steps)))
         less, variance = chain.moments(population)
-        thinking = np.maximum(-less, LEAST)
-        mean, response = population - thinking, think_time * (population - thinking) / thinking
+        thinking, mean = np.maximum(-less, LEAST), np.maximum(chain.moments()[0], LEAST)  # either may be next to none
+        variance = np.where(mean < NEXT_TO_NONE, mean, variance)  # as of the Poisson law, which it then is
+        response = think_time * mean / thinking
         sensitivity = variance / mean * population / thinking
         return Present(mean, variance, thinking / think_time, response, sensitivity, chain.beyond(self.known))
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -89,6 +89,7 @@ def test_any_positive_number_is_computed_and_shown_as_typed(typed):
     requests=st.integers(1, MOST_REQUESTS),
     think=st.just(0.0) | st.floats(1e-12, 1e12),
 )
+@example(rate=1.0, service=1e-5, servers=1, requests=1, think=40230135654.0)
 @hypothesis_settings(max_examples=15, deadline=None)
 def test_whatever_may_be_typed_is_shown(kind, rate, service, servers, requests, think):
     told = update(kind, "light", 0, rate, service, servers, 1.0, requests, think)
