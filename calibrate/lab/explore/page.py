@@ -180,9 +180,6 @@ def layout(query: str = "") -> Component:
         waited_for(html.P(id="explore-times", className="outcome")),
         waited_for(html.P(id="explore-key", className="key")),
         html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
-        html.H3("The same device under three loads"),
-        html.Div(graph("explore-loads", "response time over throughput under three loads"), className="loads"),
-        html.P(id="explore-compared"),
         moving("explore", "One short run", "requests arrive from the left, wait, and are served", RUNNING),
         html.Div(
             [graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
@@ -192,6 +189,9 @@ def layout(query: str = "") -> Component:
         html.H3("States"),
         html.Div(id="explore-states", className="states"),
         html.Div(graph("explore-bars", "probability of each number present"), className="followed"),
+        html.H3("The same device under three loads"),
+        html.Div(graph("explore-loads", "response time over throughput under three loads"), className="loads"),
+        html.P(id="explore-compared"),
         dcc.Store(id="explore-ready", data=_warm.is_set()),
         dcc.Interval(id="explore-warming", interval=WARMING_MS, disabled=_warm.is_set()),
     ]
