@@ -71,7 +71,7 @@ def test_a_lab_is_handed_out_collected_and_graded(require_module: Callable[..., 
     release = tmp_path / "release" / "lab" / "lab.ipynb"
     handout = release.read_text("utf-8")
     assert "SOLUTION" not in handout
-    assert handout.count("YOUR CODE HERE") == 4  # name, guess, two answers
+    assert handout.count("YOUR CODE HERE") == 5  # name, guess, three answers
     key = (labs.LABS / "key" / LAB).read_text("utf-8")
     assert not [line for line in re.findall(r"^answer_\w+ = (.*)$", key, re.M) if line in handout]
 
@@ -82,7 +82,7 @@ def test_a_lab_is_handed_out_collected_and_graded(require_module: Callable[..., 
     nbgrader(tmp_path, "autograde", "lab", "--create")
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as book:
         points = {who: book.find_submission("lab", who) for who in ("full", "empty")}
-        assert [points[who].code_score for who in ("full", "empty")] == [2.0, 0.0]
-        assert points["full"].max_code_score == 2.0
+        assert [points[who].code_score for who in ("full", "empty")] == [4.0, 0.0]
+        assert points["full"].max_code_score == 4.0
         assert points["full"].needs_manual_grade  # answers in words
     assert (tmp_path / "autograded" / "full" / "lab" / "lab-3-guess.json").exists()
