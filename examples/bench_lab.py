@@ -45,11 +45,12 @@ def request(callback: dict[str, Any], kind: str) -> dict[str, object]:
     outputs = callback["output"].strip(".").split("...")
     values = {f"explore-{name}": number.start for name, number in PARAMETERS.items()}
     values |= {"explore-service_time": random.uniform(0.1, 1.2), "explore-arrival_rate": random.uniform(0.1, 0.8)}
-    values |= {"explore-kind": kind, "theme": "light", "explore-again": 0, "explore-ready": True}
+    values |= {"explore-kind": kind, "theme": "light", "explore-again": 0, "explore-many": 0, "explore-ready": True}
     return {
         "output": callback["output"],
         "outputs": [dict(zip(("id", "property"), o.rsplit(".", 1), strict=True)) for o in outputs],
         "inputs": [{**given, "value": values[given["id"]]} for given in callback["inputs"]],
+        "state": [{**given, "value": None} for given in callback["state"]],
         "changedPropIds": ["explore-service_time.value"],
     }
 

@@ -80,7 +80,7 @@ def update_ms(browser: Any, slider: str, key: str) -> float:
     )  # numbers not seen before
     until(lambda: browser.execute_script(PATH_DRAWN), "other run")
     time.sleep(0.3)
-    browser.find_element("css selector", f"#explore-{slider} [role=slider]").send_keys(key)
+    browser.find_element("css selector", f"#explore-{slider}-slider [role=slider]").send_keys(key)
     return float(until(lambda: browser.execute_script(TAKEN), "drawn plots"))
 
 
