@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.product_form import Places, drawn_row
+from calibrate.application.product_form import Places, as_simulated
 from calibrate.application.system import (
     MOST_SIMULATED,
     NINETY,
@@ -186,7 +186,7 @@ def under_arrivals(
     _, means, percentiles = product_form.simulated(made, run, seed, customers)
     doubled = {n: _with_two(network, n, scaled, seed, customers) for n in queues}
     throughputs = np.broadcast_to(wanted, means.shape)
-    peaks = peaks[[0, *(drawn_row(count - 1) + (count > 1))]]
+    peaks = as_simulated(peaks, count - 1)
     simulations = (wanted, (*queues,), wanted, throughputs, means, peaks, doubled, level, percentiles)
     return UnderArrivals(*simulations, _doubts(queues, alone, float(wanted[-1])))
 

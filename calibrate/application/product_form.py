@@ -147,8 +147,13 @@ def simulated(
 
 
 def drawn_row(draws: int) -> IntArray:
-    """Which of the draws each of the ``ROWS`` rows is about."""
+    """The index of the draw that each of the ``ROWS`` rows stands for."""
     return np.arange(ROWS) % max(draws, 1)
+
+
+def as_simulated(peaks: Array, draws: int) -> Array:
+    """The peaks (1 + ROWS, stations) beside simulated rows, from those of the estimate and its draws."""
+    return peaks[[0, *(drawn_row(draws) + (draws > 0))]]
 
 
 def with_two(stations: Places, clients: Array, seed: int, customers: int) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.product_form import at_rates, drawn_row, run_with, simulated, with_two
+from calibrate.application.product_form import as_simulated, at_rates, run_with, simulated, with_two
 from calibrate.fitting.any_load import doubts_of_batches
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
@@ -227,7 +227,7 @@ def over_clients(
     made = [{name: found[2](i) for name, found in drawn.items()} for i in range(count)]
     throughputs, responses, percentiles = simulated(made, run_with(known_at), seed, customers)
     twice = with_two(stations, known_at, seed, customers)
-    peaks = peaks[[0, *(drawn_row(count - 1) + (count > 1))]]
+    peaks = as_simulated(peaks, count - 1)
     known = (wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level, percentiles)
     return System(*known, doubts_of(queues))
 

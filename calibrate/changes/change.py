@@ -283,7 +283,7 @@ def usual(kind: Load) -> Sequence[Quantity]:
 
 @dataclass(frozen=True)
 class _Measured:
-    """The common loads (m,), and at which of them every run of a sweep measured a figure (m,)."""
+    """``known`` says of each of the common ``loads`` (m,) whether all runs of a sweep measured that figure there."""
 
     loads: Array
     known: Mapping[Quantity, Mask]

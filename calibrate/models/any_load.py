@@ -202,10 +202,9 @@ class _Seen:
 
     @classmethod
     def of(cls, points: Points, sizes: Array) -> _Seen:
-        sent, load = (
-            points.load,
-            points.load_type if isinstance(points.load_type, ArrivalRate | ClosedLoad) else Depth(),
-        )
+        sent, load = points.load, points.load_type
+        if not isinstance(load, ArrivalRate | ClosedLoad):
+            load = Depth()
         if isinstance(load, Outstanding):  # its rate is X, and its number present is no setting
             load, sent = ArrivalRate(), points.throughput_per_s
         spread = np.nan_to_num(points.response_spread, nan=0.0) ** 2 / np.maximum(points.repeats, 1)

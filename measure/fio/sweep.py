@@ -162,7 +162,7 @@ def _outcome(point: FioPoint, finished: Finished, reason: str, intervals: Interv
 
 
 def _watched(folder: Path, point: FioPoint, runtime_s: float, watch: Watch) -> Intervals:
-    """The intervals that fio logged of a point that has ended; ``watch`` is told their mean."""
+    """The intervals that fio logged of a point that has ended; ``watch`` gets their mean."""
     logs = [p.read_text("ascii", "replace") for p in folder.glob(f"{point.key}_iops*.log")]
     intervals = read_interval_logs(logs, _interval_ms(runtime_s) / 1e3)
     if len(intervals):

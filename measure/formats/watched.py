@@ -7,9 +7,9 @@ least ``LEAST_S`` count. Those of similar requests are one curve, and those of a
 are one point, cut into repeats.
 
 The load is the mean number outstanding, X R: whatever sends the requests, Little's law gives throughput against the
-number outstanding, and the knee is R1 Xpeak. What sends them is told by how the number in flight varied where samples
-saw it: a fixed number that circulates does not vary, and under Poisson arrivals its variance is at least its mean L
-(M/M/1: L + L^2). Without samples arrivals are assumed.
+number outstanding, and the knee is R1 Xpeak. Samples of the number in flight show what sends them: a fixed number that
+circulates does not vary, and under Poisson arrivals its variance is at least its mean L (M/M/1: L + L^2). Without
+samples arrivals are assumed.
 
 The record of ``qsim watch --record`` is a CSV table with a row for each device and second.
 """

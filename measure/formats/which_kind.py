@@ -91,7 +91,7 @@ def said(sweep: Sweep, kind: str) -> Sweep:
 
 
 def _part_of_its_kind(part: Sweep, told: Mapping[str, str]) -> Sweep:
-    """``of_its_kind`` of the points of one kind among several: what is told holds for those that it can be true of."""
+    """``of_its_kind`` for one of several kinds: gaps are said of rates alone, a think time of clients alone."""
     of_rates, known = isinstance(part.load_type, ArrivalRate), ORIGIN_OF_KIND in part.provenance.details
     mine = {"gaps"} if of_rates else set() if known else {"think"}
     return of_its_kind(part, {key: text for key, text in told.items() if key in mine})

@@ -68,7 +68,8 @@ def network(
     if model.customers is None:
         raise wrong_usage(f"{file} says nothing of customers; give --clients 1..500, or write customers in it")
     if simulate:
-        return simulated(model, customers or CUSTOMERS_SIMULATED, seed, with_units=with_units, details=details)
+        number = CUSTOMERS_SIMULATED if customers is None else customers
+        return simulated(model, number, seed, with_units=with_units, details=details)
     bands = _bands(model) if not explain else None
     try:
         found = solved(model, with_units=with_units, explain=explain, details=details)

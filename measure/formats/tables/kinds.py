@@ -70,7 +70,7 @@ def _kinds(table: TextTable, column: str | None, name: str) -> list[str] | None:
 
 
 def _by_filled_column(table: TextTable, declared: Mapping[str, str]) -> list[str] | None:
-    """The kind of each row by which of two columns it fills, a number or a rate; None where that says none."""
+    """The kind of each row, by which column it fills, numbers or rates; None where one fills both or neither."""
     roles = {c: found.role for c in table.header if (found := recognise(c)) is not None}
     counts = [c for c, role in roles.items() if role in _COUNTED or declared.get("depth") == c]
     rates = [c for c, role in roles.items() if role == "arrival_rate" or declared.get("arrival_rate") == c]
