@@ -42,12 +42,13 @@ def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
     """The fit to the points of one curve without those that are unsteady or off its course; else to all.
 
     A point is left out where the audit flags it against its neighbours, or where its run was not steady and the other
-    points predict another throughput.
+    points predict another throughput. The lightest load stays: it alone tells the idle latency, of which the others are
+    no witness.
     """
     points = sweep.points.sort_values("load")
     loads = list(dict.fromkeys(points["load"].tolist()))
-    off = set(points["load"][flag_outliers(points) == "curve"])
-    for load in [] if off else _unsteady(points):
+    off = set(points["load"][flag_outliers(points) == "curve"]) - {loads[0]}
+    for load in [] if off else [n for n in _unsteady(points) if n != loads[0]]:
         others = [n for n in loads if n != load]
         band = calibrate.predict(calibrate.fit(sweep, others), [load]).throughput_band(0)
         rate = float(points["throughput_per_s"][points["load"] == load].mean())

@@ -138,6 +138,14 @@ def test_one_outlying_point_moves_no_headline_and_is_named():
     assert "+3" in double
 
 
+def test_the_lightest_load_stays_however_unsteady_as_it_alone_tells_the_idle_latency():
+    rates = [78.0, 157, 164, 164, 163, 164, 164]  # two servers of 12 ms
+    steady = {"steady": [False] + [True] * 6, "throughput_range": [0.9] + [0.02] * 6}
+    read = knee_answer.robust_fit(curve(rates, **steady, throughput_change=0.0, throughput_trend=0.0))
+    assert read.used == tuple(2.0 ** np.arange(7))
+    assert read.knee.load == pytest.approx(2.1, rel=0.05)
+
+
 def test_an_unsteady_last_point_does_not_pull_the_peak_of_four_that_agree():
     rates = [100.0, 200, 400, 401, 399, 400, 280]
     steady = {"steady": [True] * 6 + [False], "throughput_range": [0.02] * 6 + [0.9]}
