@@ -38,6 +38,7 @@ PAGES: dict[str, Callable[[], str]] = {
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import collected, figures, in_short
+    from accuracy_memory import rivals
     from any_load import table as any_load_table
     from approximations import table as approximations_table
     from doctools.loads_picture import picture as loads_picture
@@ -55,6 +56,7 @@ def regions() -> dict[str, Callable[[], str]]:
         "accuracy in short": in_short,
         "drives": lambda: figures(collected()),
         "surfaces": surface_table,
+        "memories over a delay": rivals,
         "any load": any_load_table,
         "approximations": approximations_table,
         "heavy tails": heavy_tails_table,
@@ -65,7 +67,7 @@ def regions() -> dict[str, Callable[[], str]]:
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
-SLOW = ("drives", "accuracy in short", "any load", "approximations", "heavy tails", "rounding")
+SLOW = ("drives", "accuracy in short", "memories over a delay", "any load", "approximations", "heavy tails", "rounding")
 """Regions that take a minute or more."""
 
 

@@ -8,6 +8,7 @@ directories that ``measure.load`` reads. Every curve with a delay counts twice: 
 the delay, and the latency curve the latency from the measured bandwidth. The priors are learned from the *other*
 devices; those in the models are the same of all devices, which ``--priors`` prints. Errors are |predicted / observed
 - 1| in percent at points that were not calibrated on: the median over points / over devices / the 90th percentile.
+The last column is the rival of the delay law: loaders as customers who think (``thinking_loaders``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from calibrate.fitting.fit import fit_points
 from calibrate.fitting.predicted_curve import predict
@@ -44,8 +46,11 @@ UNKNOWN = 1.5
 """Standard deviation of the logarithm of what is learned, in the fits that it is learned from."""
 
 
-KNOWN_HEADROOM = 1.02
-"""The queue's peak over a known highest bandwidth, at which it would have no answer."""
+SCATTER = 0.03
+"""The standard deviation of the logarithms that the rival allows its three or four points."""
+
+START = (0.5, 1.0, 2.0)
+"""Loaders, in multiples of X R without a delay, from which the rival's search starts."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,48 @@ def _priors(told: Sequence[Told]) -> list[tuple[float, float]]:
     return [(float(m), float(s)) for m, s in zip(np.exp(middle), WIDER * np.sqrt(variance), strict=True)]
 
 
+def _loaders(known: np.ndarray, delay: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Throughput and latency at each ``delay``: N loaders who think for Z0 + kappa d, on a p-norm's X(n).
+
+    N = (X - X / n) (R + Z0 + kappa d): one of those present is the thread that measures the latency, which never waits.
+    Loaders fetch ahead, so that Z0 may be as low as -R1. ``known`` are the logarithms of N, Z0 + R1, kappa, R1, Xmax
+    and p.
+    """
+    loaders, longer, per_delay, idle, peak, sharpness = np.exp(known)
+
+    def rate(present: np.ndarray) -> np.ndarray:
+        return present / idle / (1 + (present / (idle * peak)) ** sharpness) ** (1 / sharpness)
+
+    low, high = np.full(len(delay), 1e-9 * loaders), np.full(len(delay), 1e3 * loaders)
+    for _ in range(70):
+        present = np.sqrt(low * high)
+        cycle = present / rate(present) + longer - idle + per_delay * delay
+        more = rate(present) * (1 - 1 / present) * cycle > loaders
+        low, high = np.where(more, low, present), np.where(more, present, high)
+    return rate(low), low / rate(low)
+
+
+def thinking_loaders(
+    delay: np.ndarray, throughput: np.ndarray, response: np.ndarray, at: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Throughput and latency at the delays ``at``, by ``_loaders`` fitted to the points by least relative squares."""
+    order = np.argsort(delay)
+    d, x, r = delay[order], throughput[order], response[order]
+    middle = x[0] * r[0] / (x[1] - 1 / r[1]) / d[1]
+
+    def left(known: np.ndarray, start: np.ndarray) -> np.ndarray:
+        found_x, found_r = _loaders(known, d)
+        told = (known - start) / np.array([2.0, 1.0, np.inf, np.inf, 0.1, 1.0])
+        return np.concatenate([np.log(found_x / x) / SCATTER, np.log(found_r / r) / SCATTER, told])
+
+    def found(times: float) -> tuple[float, np.ndarray]:
+        start = np.log([times * x[0] * r[0], r.min(), times * middle, r.min(), 1.05 * x.max(), 3.0])
+        fit = least_squares(left, start, args=(start,), max_nfev=300)
+        return float(fit.cost), fit.x
+
+    return _loaders(min((found(times) for times in START), key=lambda one: one[0])[1], at)
+
+
 def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool = False) -> Missed | None:
     """Of one curve from three points, or with a ``fourth``; None where it has none. ``known``: the peak is given, and
     not measured."""
@@ -155,11 +202,37 @@ def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool
     )
     by_method = {"qsim": predicted}
     for name, baseline in BASELINES[points.load_type.kind].items():
-        given = {"peak": KNOWN_HEADROOM * points.load.max()} if known and baseline is three_parameter_queue else {}
-        both = baseline(chosen.load, chosen.throughput_per_s, chosen.response_time_s, held.load, **given)
+        if known and baseline is three_parameter_queue:
+            continue  # it takes no peak, and has no answer beyond its own
+        both = baseline(chosen.load, chosen.throughput_per_s, chosen.response_time_s, held.load)
         by_method[name] = both[0 if axis == "throughput" else 1]
+    if isinstance(points.load_type, InjectedDelay):
+        both = thinking_loaders(chosen.load, chosen.throughput_per_s, chosen.response_time_s, held.load)
+        by_method["chain"] = both[0 if axis == "throughput" else 1]
     percent = {name: 100 * np.abs(found / observed - 1) for name, found in by_method.items()}
     return Missed(curve.device, percent, (low <= observed) & (observed <= high), seconds)
+
+
+def of_the_dataset() -> list[tuple[str, list[Missed]]]:
+    """What is missed of the dataset's curves over a delay, by what is predicted from what, with the models' priors."""
+    every = [c for c in curves(()) if isinstance(c.points.load_type, InjectedDelay)]
+    found = []
+    for fourth, axis in ((f, axis) for f in (False, True) for axis in ("throughput", "response")):
+        what = f"{'bandwidth' if axis == 'throughput' else 'latency'}, from {3 + fourth} delays"
+        each = [missed(c, DelayLaw(), axis, fourth) for c in every]
+        found.append((what, [one for one in each if one is not None]))
+    return found
+
+
+def rivals() -> str:
+    """The table of the dataset's curves over a delay: median / 90th percentile of the errors over points."""
+    methods = ("qsim", "chain", "interpolation", "three-parameter queue")
+    lines = [f"| predicted, from | points | {' | '.join(methods)} |", f"|---|---:|{'---:|' * len(methods)}"]
+    for what, found in of_the_dataset():
+        pooled = [np.concatenate([one.percent[method] for one in found]) for method in methods]
+        cells = [f"{np.median(p):.1f} / {np.percentile(p, 90):.1f}" for p in pooled]
+        lines.append(f"| {what} | {len(pooled[0])} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def row(what: str, found: Sequence[Missed]) -> str:
@@ -173,11 +246,13 @@ def row(what: str, found: Sequence[Missed]) -> str:
         devices = [float(np.median(np.concatenate(rows))) for rows in by_device.values()]
         return float(np.median(pooled)), float(np.median(devices)), float(np.percentile(pooled, 90))
 
-    cells = [" / ".join(f"{v:.1f}" for v in of(m)) for m in ("qsim", "interpolation", "three-parameter queue")]
+    methods = ("qsim", "interpolation", "three-parameter queue", "chain")
+    cells = [" / ".join(f"{v:.1f}" for v in of(m)) if m in found[0].percent else "" for m in methods]
     inside = 100 * np.concatenate([one.inside for one in found]).mean()
     milliseconds = 1e3 * float(np.median([one.seconds for one in found]))
     count = sum(len(f.inside) for f in found)
-    return f"| {what} | {count} | {cells[0]} | {inside:.0f} | {cells[1]} | {cells[2]} | {milliseconds:.0f} ms |"
+    cells = [str(count), cells[0], f"{inside:.0f}", *cells[1:], f"{milliseconds:.0f} ms"]
+    return f"| {what} | {' | '.join(cells)} |"
 
 
 def table(directories: Sequence[Path] = ()) -> str:
@@ -192,8 +267,8 @@ def table(directories: Sequence[Path] = ()) -> str:
         laws = {d: DelayLaw(learned_law([t for t in law if t[0] != d])) for d in devices}
         latencies = {d: MemoryCurve(learned_curve([t for t in latency if t[0] != d])) for d in devices}
     lines = [
-        "| predicted, from | points | qsim | in 90 % | interpolation | three-parameter queue | a fit |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| predicted, from | points | qsim | in 90 % | interpolation | three-parameter queue | chain | a fit |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     cases = (
         ("latency, from 3 bandwidths", over_bandwidth, latencies, "response", False, False),
