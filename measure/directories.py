@@ -54,6 +54,7 @@ _READERS = {
     "drive": ("measure.fio.sweep", "read_fio_store"),
     "memory_probe": ("measure.memory.probe", "read_memory_store"),
     "mlc": ("measure.mlc", "read_mlc"),
+    "command": ("measure.command", "read_command_store"),
     "known-device": ("measure.known_device.sweep", "read_device_store"),
 }
 """Tool -> (module, function) that reads its sweep directories."""

@@ -121,12 +121,13 @@ def run_tool(
     *,
     on_tick: Callable[[float], None] | None = None,
     grace_s: float = 2.0,
+    environment: Mapping[str, str] | None = None,
 ) -> Finished:
     """Run ``argv`` to its end, or for at most ``timeout_s`` seconds, and return its output.
 
     ``on_output`` gets parts of stdout as they arrive, ``on_tick`` the seconds since the start a few times a second.
     After the time limit, and before any exception propagates, the process group gets SIGTERM and, if it still exists
-    after ``grace_s``, SIGKILL. The caller judges the exit code.
+    after ``grace_s``, SIGKILL. The caller judges the exit code. ``environment`` is added to that of this program.
 
     Raises ToolMissingError where the program does not exist, ToolFailedError where it cannot be started or prints
     more than 256 MiB.
@@ -137,7 +138,7 @@ def run_tool(
     stdout, stderr = bytearray(), bytearray()
     passed_s = told_s = 0.0
     passed_on = 0
-    with running([argv[0], *opened], cwd, grace_s) as child:
+    with running([argv[0], *opened], cwd, grace_s, environment=environment) as child:
         readers = [_reader(child.stdout, stdout, MAX_STDOUT_BYTES + 1), _reader(child.stderr, stderr, MAX_STDERR_BYTES)]
         while not (ended := _ended(child)) and passed_s < timeout_s and len(stdout) <= MAX_STDOUT_BYTES:
             time.sleep(POLL_S)
@@ -181,7 +182,12 @@ def _reader(pipe: IO[bytes] | None, into: bytearray, most: int) -> threading.Thr
 
 @contextmanager
 def running(
-    argv: Sequence[str], cwd: Path | None = None, grace_s: float = 2.0, timer_slack_ns: int | None = None
+    argv: Sequence[str],
+    cwd: Path | None = None,
+    grace_s: float = 2.0,
+    timer_slack_ns: int | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a background program (a server); it is stopped with its group when the block ends.
 
@@ -196,6 +202,7 @@ def running(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
+            env=None if environment is None else {**os.environ, **environment},
             bufsize=0,
             start_new_session=True,
             preexec_fn=_die_with_parent(timer_slack_ns),  # noqa: PLW1509 - system calls only, no lock is taken

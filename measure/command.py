@@ -1,0 +1,311 @@
+"""Measuring anything with a command of the user's: ``plan_command``, ``run_command``, ``read_command_store``.
+
+    sweep = run_command(plan_command("wrk -t1 -c{N} -d2s --latency http://127.0.0.1:8080/", [1, 2, 4, 8]), Path("out"))
+
+The command holds ``{N}`` (requests in flight) or ``{rate}`` (arrivals a second), which each load replaces. It is split
+as a shell would and run without one, unless it is planned for a shell. Each run has its own process group and a time
+limit. What a run leaves behind is ended too, where its environment still shows whose it is. Outputs are stored
+untouched; :mod:`measure.formats.command_output` reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from measure.errors import DataError, ToolFailedError
+from measure.findings import Finding
+from measure.formats.command_output import CommandOutput, Placeholder, command_sweep
+from measure.machine.process import Finished, find_tool, now, run_tool
+from measure.store.directory import StoredPoint, SweepStore
+from measure.store.measuring import (
+    Measurement,
+    More,
+    Outcome,
+    Progress,
+    Run,
+    Tick,
+    measure,
+    measured_here,
+    printed,
+    read_kept,
+)
+from measure.sweep import Provenance, Sweep
+from qsim.errors import InvalidParameterError
+
+LIMIT_S = 600.0
+GUESSED_S = 2.0
+"""The time of a run, before one was made."""
+MARK = "QSIM_RUN"
+"""The variable in the environment of a run, by which processes that it left behind are known."""
+HOST_BUSY = "host_busy"
+"""The column of the share of this machine's processor time that was in use during a run."""
+SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>", "&>", "2>/dev/null"})
+
+Watch = Callable[[float, float], None]
+"""Called with what was asked for and the throughput, 1/s, when a point was measured."""
+
+
+@dataclass(frozen=True)
+class CommandPoint:
+    """One run: its key in the store, the number for the placeholder, its round, and the words that are run."""
+
+    key: str
+    asked: float
+    repeat: int
+    argv: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The command as it could be typed into a shell."""
+        return shlex.join(self.argv)
+
+    def describe(self) -> str:
+        """The point in a few words, for a progress bar."""
+        return self.key.removesuffix(".0").replace("=", " = ")
+
+
+@dataclass(frozen=True)
+class CommandPlan:
+    """A command with the points to be measured; ``shell``: run by a shell; ``limit_s``: the time limit of a run."""
+
+    text: str
+    placeholder: Placeholder
+    shell: bool
+    limit_s: float
+    points: tuple[CommandPoint, ...] = ()
+
+    @property
+    def program(self) -> str:
+        """The command's first word, without folders."""
+        return Path(next(iter(shlex.split(self.text)), self.text)).name
+
+    def point(self, asked: float, repeat: int = 0) -> CommandPoint:
+        """The run at one load."""
+        number = f"{asked:.12g}"
+        text = self.text.replace(f"{{{self.placeholder}}}", number)
+        argv = ("/bin/sh", "-c", text) if self.shell else tuple(_with_number(self.text, self.placeholder, number))
+        return CommandPoint(f"{self.placeholder}={number}.{repeat}", asked, repeat, argv)
+
+    def settings(self) -> dict[str, Any]:
+        """What is fixed for a directory; loads and repeats may be added to it."""
+        return {"command": self.text, "shell": self.shell}
+
+
+def _with_number(text: str, placeholder: str, number: str) -> Iterator[str]:
+    for word in shlex.split(text):
+        yield word.replace(f"{{{placeholder}}}", number)
+
+
+def plan_command(
+    text: str, loads: Sequence[float], *, repeats: int = 1, shell: bool = False, limit_s: float = LIMIT_S
+) -> CommandPlan:
+    """Plan the command at every load, ``repeats`` rounds of all.
+
+    Raises ValueError for a command that cannot be split, is empty, or holds no placeholder or both; ToolMissingError
+    where its program does not exist.
+    """
+    placeholder = placeholder_of(text)
+    plan = CommandPlan(text, placeholder, shell, limit_s)
+    if placeholder == "N" and (odd := [n for n in loads if n != int(n) or n < 1]):
+        raise InvalidParameterError("loads", f"{{N}} is a whole number of 1 or more, not {odd[0]:g}", value=odd[0])
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InvalidParameterError("command", f"{text!r} cannot be split ({error}); close its quotes") from error
+    if not shell and (found := [word for word in words if word in SHELL_WORDS]):
+        raise InvalidParameterError("command", f"{found[0]!r} is a word of a shell, which runs it only with --shell")
+    _check_program(words[0] if not shell else "/bin/sh")
+    rounds = [(n, repeat) for repeat in range(repeats) for n in dict.fromkeys(loads)]
+    return replace(plan, points=tuple(plan.point(n, repeat) for n, repeat in rounds))
+
+
+def placeholder_of(text: str) -> Placeholder:
+    """What the command varies. Raises ValueError where it holds no placeholder, or both."""
+    known: tuple[Placeholder, ...] = ("N", "rate")
+    found = [name for name in known if f"{{{name}}}" in text]
+    if len(found) == 1:
+        return found[0]
+    wrong = "holds both {N} and {rate}; a sweep varies one of them" if found else "has no {N}"
+    remedy = "" if found else "; put {N} where it takes its number of clients, threads or jobs, or {rate} for a rate"
+    raise InvalidParameterError("command", f"{text!r} {wrong}{remedy}", value=text)
+
+
+def _check_program(program: str) -> None:
+    if os.sep in program and os.path.isfile(program) and not os.access(program, os.X_OK):
+        raise ToolFailedError(f"{program} may not be executed; chmod +x {shlex.quote(program)}")
+    find_tool(program)
+
+
+def run_command(
+    plan: CommandPlan,
+    out_dir: Path,
+    on_progress: Progress | None = None,
+    more: More[CommandPoint] | None = None,
+    *,
+    watch: Watch = lambda *_: None,
+) -> Sweep:
+    """Measure the missing points of the plan in the directory ``out_dir``, and return the whole sweep.
+
+    Then ``more(sweep)`` is called for further points, as by :func:`measure.fio.sweep.run_fio`. A run that fails is
+    recorded with its stderr, and the others go on. Raises StoreError (the directory holds something else),
+    ToolFailedError (no point could be measured), DataError (the outputs are no sweep).
+    """
+    return measure(
+        Measurement(
+            "command",
+            plan.points,
+            plan.settings(),
+            partial(_provenance, plan),
+            partial(_ready, plan, watch=watch),
+            read_command_store,
+            lambda _: GUESSED_S,
+        ),
+        out_dir,
+        on_progress,
+        more,
+    )
+
+
+def read_command_store(store: SweepStore) -> Sweep:
+    """The sweep that ``run_command`` stored in a directory: finished points, and a finding for each that failed.
+
+    Raises DataError where no point is finished or their outputs are no sweep, StoreError for a damaged directory.
+    """
+    kept = read_kept(store, lambda text, point: (point, CommandOutput(text, point.asked("load"))))
+    kept.check_any()
+    text = str(store.manifest.get("settings", {}).get("command", ""))
+    with_text = CommandPlan(text, placeholder_of(text), shell=False, limit_s=LIMIT_S)
+    outputs = {point.key: output for point, output in kept.values}
+    sweep = command_sweep(outputs, with_text.placeholder, with_text.program)
+    records = {point.key: point.record for point, _ in kept.values}
+    points = sweep.points.assign(
+        **{
+            HOST_BUSY: [float(records[source].get(HOST_BUSY, "nan")) for source in sweep.points["source"]],
+            "started_at": [records[source]["started_at"] for source in sweep.points["source"]],
+            "repeat": sweep.points.groupby(["series", "load"]).cumcount(),
+        }
+    )
+    known = kept.provenance
+    left = [Finding("left-behind", "info", str(note)) for r in records.values() if (note := r.get("left_behind"))]
+    return replace(
+        sweep,
+        points=points,
+        findings=(*kept.findings, *left[:1], *sweep.findings),
+        raw=kept.raw,
+        name=store.directory.name,
+        provenance=replace(
+            known,
+            tool=sweep.provenance.tool,
+            details={**known.details, **sweep.provenance.details},
+        ),
+    )
+
+
+@contextmanager
+def _ready(
+    plan: CommandPlan, _store: SweepStore, _missing: Sequence[CommandPoint], _tick: Tick, *, watch: Watch
+) -> Iterator[Run[CommandPoint]]:
+    """Give the function that measures a point."""
+
+    def run(point: CommandPoint, tick: Tick) -> Outcome:
+        outcome, throughput_per_s = measured(plan, point, tick)
+        if throughput_per_s is not None:
+            watch(point.asked, throughput_per_s)
+        return outcome
+
+    yield run
+
+
+def measured(plan: CommandPlan, point: CommandPoint, tick: Tick) -> tuple[Outcome, float | None]:
+    """Run the command at one load: the outcome, and its throughput, None where it failed."""
+    mark = uuid.uuid4().hex
+    notes: dict[str, Any] = {}
+    request = {"load": point.asked, "repeat": point.repeat}
+    clock = _HostClock()
+    try:
+        finished = run_tool(
+            point.argv, plan.limit_s, on_tick=lambda _: tick(point.describe()), environment={MARK: mark}
+        )
+    except ToolFailedError as error:
+        return _not_run(point, request, str(error)), None
+    finally:
+        if left := end_left_behind(mark):
+            notes["left_behind"] = f"{plan.program} left {', '.join(left)} running, which was ended after its run"
+    notes[HOST_BUSY] = clock.busy()
+    reason, throughput_per_s = _judged(plan, point, finished)
+    outcome = printed(finished, reason, point.command, request, **notes)
+    return replace(outcome, raw_suffix=".txt"), throughput_per_s
+
+
+def _not_run(point: CommandPoint, request: dict[str, Any], reason: str) -> Outcome:
+    """The outcome of a command that could not be started, or printed without end."""
+    at = now()
+    record = {"command": point.command, "request": request, "started_at": at, "ended_at": at, "stderr": reason}
+    return Outcome(None, record, reason)
+
+
+def _judged(plan: CommandPlan, point: CommandPoint, finished: Finished) -> tuple[str, float | None]:
+    """Why a run is no point, "" where it is one, and its throughput."""
+    name = point.describe()
+    reason = finished.failure(name, plan.program, plan.limit_s, lambda _: "")
+    if reason:
+        said = finished.complaint or (finished.text.strip().splitlines() or [""])[-1]
+        remedy = "; let it end by itself, or allow it more time" if finished.timed_out else ""
+        return f"{reason}{f' ({said})' if said else ''}{remedy}", None
+    if not finished.text.strip():
+        said = f"; on stderr: {finished.complaint}" if finished.complaint else ""
+        return f"{name}: {plan.program} printed nothing on stdout{said}", None
+    try:
+        outputs = {name: CommandOutput(finished.text, point.asked)}
+        sweep = command_sweep(outputs, plan.placeholder, plan.program)
+    except DataError as error:
+        return str(error), None
+    return "", float(sweep.points["throughput_per_s"].iloc[0])
+
+
+def end_left_behind(mark: str) -> list[str]:
+    """End every process whose environment holds the mark; their names."""
+    import psutil
+
+    ended = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == mark:
+                ended.append(process.name())
+                process.kill()
+    return ended
+
+
+class _HostClock:
+    """The share of this machine's processor time that is in use from its making on."""
+
+    def __init__(self) -> None:
+        self._began, self._idle = time.monotonic(), self._idle_s()
+
+    def busy(self) -> float:
+        """0 idle, 1 all processors busy."""
+        whole = (time.monotonic() - self._began) * (os.cpu_count() or 1)
+        return max(0.0, min(1.0, 1 - (self._idle_s() - self._idle) / whole))
+
+    @staticmethod
+    def _idle_s() -> float:
+        import psutil
+
+        times = psutil.cpu_times()
+        return float(times.idle + getattr(times, "iowait", 0.0))
+
+
+def _provenance(plan: CommandPlan) -> Provenance:
+    return measured_here(plan.program, plan.text, {"command": plan.text, "shell": plan.shell})
+
+
+__all__ = ["CommandPlan", "CommandPoint", "StoredPoint", "plan_command", "read_command_store", "run_command"]

@@ -1,0 +1,203 @@
+"""Reads what a command printed at each of several loads, where the load is known from the command itself.
+
+An output is read by the readers of load generators and of fio, else by its own line of figures
+(:mod:`measure.formats.own_line`). Where the tool prints the number of clients, that number counts: wrk keeps fewer
+connections busy than it was asked for where its threads cannot share them evenly.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.by_format import Format, InputFile, sniff, sweep_of
+from measure.formats.own_line import OwnLine, own_line
+from measure.formats.server_reports import ServerRun, servers_sweep
+from measure.formats.servers import reader_of
+from measure.formats.which_kind import CHECK, NO_PAUSE, ORIGIN_OF_KIND, of_its_kind
+from measure.loads import ArrivalRate
+from measure.origin import MEASURED, ORIGIN, told
+from measure.sweep import Sweep
+from measure.units import plain_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Placeholder = Literal["N", "rate"]
+"""What stands in braces in a command: a number in flight, or arrivals a second."""
+
+TIME_UNITS = (1.0, 1e-3, 1e-6, 1e-9)
+FOLLOWS, GROWN, LEAST = 1.5, 4.0, 2
+"""X R grows by the first factor at least where N grows by the second; else the command ignores N."""
+
+
+@dataclass(frozen=True)
+class CommandOutput:
+    """What one run printed, and the number that stood in place of the placeholder."""
+
+    text: str
+    asked: float
+
+
+def command_sweep(outputs: Mapping[str, CommandOutput], placeholder: Placeholder, program: str) -> Sweep:
+    """The outputs of one command, {name: output}, as a sweep over what was asked for.
+
+    ``program`` names the curve of a script. Raises DataError for an output without a result, with several, of another
+    kind than the others, and where the tool prints one load whatever was asked for.
+    """
+    kinds = {name: _kind(output.text, name) for name, output in outputs.items()}
+    if len(set(kinds.values())) > 1:
+        first, other = next((a, b) for a in kinds for b in kinds if kinds[a] != kinds[b])
+        raise DataError(f"{first} and {other} are outputs of different kinds; run one tool at every load")
+    if "fio" in kinds.values():
+        sweep = _fio(outputs, placeholder)
+    else:
+        sweep = _of_runs(outputs, placeholder, program)
+    _check_follows(sweep, outputs, placeholder)
+    return sweep
+
+
+def _kind(text: str, name: str) -> Format | Literal["own line"]:
+    """Who wrote the output; DataError where nothing in it is read."""
+    try:
+        kind = sniff(text, name)
+    except DataError:
+        kind = "table"
+    if kind in ("fio", "server"):
+        return kind
+    if own_line(text, name) is None:
+        last = " ".join(text.split())[-60:]
+        raise DataError(
+            f"{name} holds no result that is read: neither that of a known tool, nor a last JSON or CSV line with "
+            f"throughput and latency; it ends {last!r}"
+        )
+    return "own line"
+
+
+def _fio(outputs: Mapping[str, CommandOutput], placeholder: Placeholder) -> Sweep:
+    sweep = sweep_of("fio", [InputFile(name, Path(name), output.text) for name, output in outputs.items()])
+    if len(sweep.points) > len(outputs) or len(sweep.series) > 1:
+        curves = ", ".join(sweep.series)
+        raise DataError(f"fio ran {len(sweep.points)} workloads in one run ({curves}); give the command one")
+    if isinstance(sweep.load_type, ArrivalRate) != (placeholder == "rate"):
+        raise DataError(
+            f"fio's runs are over {sweep.load_type.plural}, and {{{placeholder}}} is not; measure arrivals with qsim "
+            "measure fio --arrival-rates"
+        )
+    return sweep
+
+
+def _of_runs(outputs: Mapping[str, CommandOutput], placeholder: Placeholder, program: str) -> Sweep:
+    """The sweep of load generators' outputs, or of own lines."""
+    lines = {n: line for n, o in outputs.items() if not reader_of(o.text) and (line := own_line(o.text, n))}
+    scale = _scale_of_latency(lines, outputs, placeholder)
+    runs: dict[str, Sequence[ServerRun]] = {}
+    not_printed = []
+    for name, output in outputs.items():
+        run = _as_run(lines[name], program, scale) if name in lines else _single(output.text, name)
+        runs[name] = [_under_load(run, name, output.asked, placeholder)]
+        if run.clients is None and run.rate_per_s is None:
+            not_printed.append(name)
+    sweep = servers_sweep(runs)
+    points = sweep.points
+    points.loc[points["source"].isin(not_printed), ORIGIN["load"]] = told(f"{{{placeholder}}} of the command")
+    details = dict(sweep.provenance.details)
+    if lines:  # a script may pause between two requests, and send in any gaps
+        details.pop(NO_PAUSE, None)
+        if placeholder == "rate":
+            details[ORIGIN_OF_KIND] = "Poisson arrivals: assumed"
+    found = replace(
+        sweep,
+        points=points,
+        provenance=replace(sweep.provenance, details=details),
+        findings=(*_ignored(points, placeholder), *sweep.findings),
+    )
+    return of_its_kind(found, {})
+
+
+def _single(text: str, name: str) -> ServerRun:
+    """The one run of a load generator's output."""
+    read = reader_of(text)
+    runs = read(text, name) if read is not None else []
+    if len(runs) != 1:
+        series = ", ".join(dict.fromkeys(run.series for run in runs if run.series))
+        raise DataError(
+            f"{name} holds {len(runs)} runs{f' ({series})' if series else ''}; let the command make one at each load"
+        )
+    return runs[0]
+
+
+def _as_run(line: OwnLine, program: str, scale: float) -> ServerRun:
+    latency = line.latency_s * scale if line.latency_s is not None and line.is_open else line.latency_s
+    return ServerRun(
+        program,
+        line.throughput_per_s,
+        latency,
+        clients=line.load,
+        percentiles=line.percentiles,
+        sd_s=line.sd_s,
+    )
+
+
+def _scale_of_latency(
+    lines: Mapping[str, OwnLine], outputs: Mapping[str, CommandOutput], placeholder: Placeholder
+) -> float:
+    """The unit, in seconds, of a latency without one: that by which X R is nearest to N; seconds under a rate."""
+    ratios = [
+        outputs[name].asked / line.throughput_per_s / line.latency_s
+        for name, line in lines.items()
+        if line.is_open and line.latency_s
+    ]
+    if not ratios or placeholder == "rate":
+        return 1.0
+    middle = math.log(statistics.median(ratios))
+    return min(TIME_UNITS, key=lambda unit: abs(math.log(unit) - middle))
+
+
+def _under_load(run: ServerRun, name: str, asked: float, placeholder: Placeholder) -> ServerRun:
+    """The run with its load: the one that its tool prints, else the one that was asked for."""
+    if placeholder == "rate":
+        if run.clients is not None and run.rate_per_s is None and run.clients != asked:
+            raise DataError(
+                f"{name}: {run.tool} keeps {run.clients:g} {run.unit} busy and sends at no rate; "
+                "vary them with {N}, or give a tool that sends at a rate"
+            )
+        return replace(run, clients=None, rate_per_s=run.rate_per_s or asked)
+    if run.rate_per_s is not None:
+        raise DataError(f"{name}: {run.tool} sent at a rate, {run.rate_per_s:.4g}/s; vary that with {{rate}}")
+    return run if run.clients is not None else replace(run, clients=asked)
+
+
+def _check_follows(sweep: Sweep, outputs: Mapping[str, CommandOutput], placeholder: Placeholder) -> None:
+    """DataError where the tool prints the same load whatever was asked for."""
+    asked = sorted({output.asked for output in outputs.values()})
+    loads = set(sweep.points["load"])
+    if len(asked) > 1 and len(loads) == 1:
+        numbers = " and ".join(f"{n:g}" for n in (asked[0], asked[-1]))
+        raise DataError(
+            f"the command does not follow {{{placeholder}}}: its tool says {sweep.load_type.at(loads.pop())} where "
+            f"{{{placeholder}}} was {numbers}; put {{{placeholder}}} where the command takes its load"
+        )
+
+
+def _ignored(points: pd.DataFrame, placeholder: Placeholder) -> list[Finding]:
+    """A finding where as many requests were in flight at every N, by X R: the load is unknown."""
+    measured = points[(points[ORIGIN["latency_s"]] == MEASURED) & points[ORIGIN["load"]].str.startswith("told")]
+    measured = measured.sort_values("load")
+    if placeholder == "rate" or len(measured) < LEAST or measured["load"].iloc[-1] < GROWN * measured["load"].iloc[0]:
+        return []
+    in_flight = (measured["throughput_per_s"] * measured["latency_s"]).to_numpy()
+    if in_flight[-1] > FOLLOWS * in_flight[0]:
+        return []
+    first, last = (plain_number(float(n), 2) for n in (in_flight[0], in_flight[-1]))
+    message = (
+        f"X R is {first} at {{N}} = {measured['load'].iloc[0]:g} and {last} at {{N}} = {measured['load'].iloc[-1]:g}."
+    )
+    remedy = "put {N} where the command takes its load, or print the mean latency of whole requests."
+    return [Finding(CHECK, "error", message, "the command ignores {N}: as many requests were in flight.", remedy)]
