@@ -16,7 +16,7 @@ endif
 
 .PHONY: help
 help: ## Say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and check this machine (a minute or two)
@@ -59,6 +59,10 @@ site: $(VENV)/.installed-test ## Build the pages as a site in build/site, withou
 .PHONY: slides
 slides: $(VENV)/.installed-test ## Make slides of the tutorials, explanations and theory in build/slides (PDFs by Chromium)
 	cd docs && ../$(BIN)/python -m doctools.slides ../build/slides
+
+.PHONY: release-check
+release-check: $(VENV)/.installed-test ## Build the release, check it, and run its wheel's demo in a clean environment
+	.ci/release-check $(BIN)/python
 
 .PHONY: clean
 clean: ## Remove the environment and what tools left behind

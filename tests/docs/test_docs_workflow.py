@@ -19,7 +19,11 @@ from qsim_program import QSIM
 @pytest.fixture(scope="module")
 def jobs(repository: Path) -> dict[str, Any]:
     """The jobs by their names."""
-    (file,) = (repository / ".github" / "workflows").iterdir()
+    return _jobs(repository, "tests")
+
+
+def _jobs(repository: Path, name: str) -> dict[str, Any]:
+    file = repository / ".github" / "workflows" / f"{name}.yml"
     found: dict[str, Any] = yaml.safe_load(file.read_text("utf-8"))["jobs"]
     return found
 
@@ -66,3 +70,40 @@ def test_actions_are_named_with_their_version(jobs: dict[str, Any]) -> None:
     uses = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
     assert uses
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in uses)
+
+
+def test_a_tag_publishes_what_the_release_check_built_and_tried(repository: Path) -> None:
+    release = _jobs(repository, "release")
+    assert commands(release["build"])[-1] == "make release-check"
+    assert release["publish"]["needs"] == "build"
+    assert commands(release["publish"]) == []
+    for name in ("Makefile", ".ci/release-check"):
+        assert "release-check" in (repository / name).read_text("utf-8")
+    assert os.access(repository / ".ci" / "release-check", os.X_OK)
+
+
+@pytest.mark.parametrize(("tag", "fits"), [("v0.1.0", True), ("v0.1.1", False)])
+def test_a_tag_that_is_not_the_version_publishes_nothing(tag: str, fits: bool, repository: Path) -> None:
+    first = commands(_jobs(repository, "release")["build"])[0]
+    for name, value in (("github.ref_name", tag), ("github.repository", "qsim-queue/qsim")):
+        first = first.replace(f"${{{{ {name} }}}}", value)
+    ran = subprocess.run(["bash", "-e", "-c", first], cwd=repository, check=False)
+    assert (ran.returncode == 0) == fits
+
+
+def test_hooks_run_what_lint_runs(repository: Path) -> None:
+    (local,) = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    hooks = " ".join(hook["entry"] for hook in local["hooks"])
+    lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (repository / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert lint is not None
+    for line in lint[1].replace("$(BIN)", ".venv/bin").splitlines():
+        program = line.strip().removesuffix(" .").removesuffix(" check .").replace("format --check", "format")
+        assert program in hooks
+
+
+def test_the_citation_is_of_the_version_that_is_released(repository: Path) -> None:
+    cited = yaml.safe_load((repository / "CITATION.cff").read_text("utf-8"))
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    assert cited["version"] == project["version"]
+    assert cited["license"] == project["license"]
+    assert [author["name"] for author in cited["authors"]] == [author["name"] for author in project["authors"]]
