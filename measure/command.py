@@ -70,7 +70,8 @@ class CommandPoint:
 
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""
-        return self.key.removesuffix(".0").replace("=", " = ")
+        load = self.key.rpartition(".")[0].replace("=", " = ")
+        return f"{load}, round {self.repeat + 1}" if self.repeat else load
 
 
 @dataclass(frozen=True)
@@ -187,13 +188,11 @@ def read_command_store(store: SweepStore) -> Sweep:
     outputs = {point.key: output for point, output in kept.values}
     sweep = command_sweep(outputs, with_text.placeholder, with_text.program)
     records = {point.key: point.record for point, _ in kept.values}
+    own = [records[source] for source in sweep.points["source"]]
     points = sweep.points.assign(
-        **{
-            HOST_BUSY: [float(records[source].get(HOST_BUSY, "nan")) for source in sweep.points["source"]],
-            "started_at": [records[source]["started_at"] for source in sweep.points["source"]],
-            "repeat": sweep.points.groupby(["series", "load"]).cumcount(),
-        }
+        started_at=[record["started_at"] for record in own], repeat=sweep.points.groupby(["series", "load"]).cumcount()
     )
+    points[HOST_BUSY] = [float(record.get(HOST_BUSY, "nan")) for record in own]
     known = kept.provenance
     left = [Finding("left-behind", "info", str(note)) for r in records.values() if (note := r.get("left_behind"))]
     return replace(
@@ -202,11 +201,7 @@ def read_command_store(store: SweepStore) -> Sweep:
         findings=(*kept.findings, *left[:1], *sweep.findings),
         raw=kept.raw,
         name=store.directory.name,
-        provenance=replace(
-            known,
-            tool=sweep.provenance.tool,
-            details={**known.details, **sweep.provenance.details},
-        ),
+        provenance=replace(known, tool=sweep.provenance.tool, details={**known.details, **sweep.provenance.details}),
     )
 
 

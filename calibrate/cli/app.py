@@ -266,6 +266,7 @@ class Measuring(LazyGroup):
             "memory": "calibrate.cli.measuring.memory:measure_memory",
             "mlc": "calibrate.cli.measuring.memory:measure_mlc",
             "device": "calibrate.cli.measuring.device:measure_device",
+            "command": "calibrate.cli.measuring.command:measure_command",
             "suite": "calibrate.cli.measuring.suite:measure_suite",
         }
     }

@@ -24,7 +24,7 @@ from measure.formats.which_kind import CHECK, NO_PAUSE, ORIGIN_OF_KIND, of_its_k
 from measure.loads import ArrivalRate
 from measure.origin import MEASURED, ORIGIN, told
 from measure.sweep import Sweep
-from measure.units import plain_number
+from measure.units import format_rate, plain_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +35,9 @@ Placeholder = Literal["N", "rate"]
 TIME_UNITS = (1.0, 1e-3, 1e-6, 1e-9)
 FOLLOWS, GROWN, LEAST = 1.5, 4.0, 2
 """X R grows by the first factor at least where N grows by the second; else the command ignores N."""
+
+SERVED, ERRORS = 0.9, 3.0
+"""A service is overloaded where it answers less than the first share of the arrivals, and that by 3 standard errors."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,7 @@ def command_sweep(outputs: Mapping[str, CommandOutput], placeholder: Placeholder
     if len(set(kinds.values())) > 1:
         first, other = next((a, b) for a in kinds for b in kinds if kinds[a] != kinds[b])
         raise DataError(f"{first} and {other} are outputs of different kinds; run one tool at every load")
-    if "fio" in kinds.values():
-        sweep = _fio(outputs, placeholder)
-    else:
-        sweep = _of_runs(outputs, placeholder, program)
+    sweep = _fio(outputs, placeholder) if "fio" in kinds.values() else _of_runs(outputs, placeholder, program)
     _check_follows(sweep, outputs, placeholder)
     return sweep
 
@@ -102,7 +102,7 @@ def _of_runs(outputs: Mapping[str, CommandOutput], placeholder: Placeholder, pro
     for name, output in outputs.items():
         run = _as_run(lines[name], program, scale) if name in lines else _single(output.text, name)
         runs[name] = [_under_load(run, name, output.asked, placeholder)]
-        if run.clients is None and run.rate_per_s is None:
+        if run.clients is None and placeholder == "N":
             not_printed.append(name)
     sweep = servers_sweep(runs)
     points = sweep.points
@@ -118,7 +118,21 @@ def _of_runs(outputs: Mapping[str, CommandOutput], placeholder: Placeholder, pro
         provenance=replace(sweep.provenance, details=details),
         findings=(*_ignored(points, placeholder), *sweep.findings),
     )
-    return of_its_kind(found, {})
+    return _with_remedies(of_its_kind(found, {}))
+
+
+def _with_remedies(sweep: Sweep) -> Sweep:
+    """The sweep whose questions about the kind of load are answered by the command, and not by --columns."""
+    by_tool = ("the tool takes the rest of each cycle itself", "give it more threads, or a machine of its own.")
+    of_line = ("users may think, or fewer were in flight", "print the mean time from a request to its answer, or none.")
+
+    def asked(finding: Finding) -> Finding:
+        if finding.check != CHECK or "--columns" not in finding.remedy:
+            return finding
+        why, remedy = by_tool if NO_PAUSE in sweep.provenance.details else of_line
+        return replace(finding, hypothesis=why, remedy=remedy)
+
+    return replace(sweep, findings=tuple(map(asked, sweep.findings)))
 
 
 def _single(text: str, name: str) -> ServerRun:
@@ -136,12 +150,7 @@ def _single(text: str, name: str) -> ServerRun:
 def _as_run(line: OwnLine, program: str, scale: float) -> ServerRun:
     latency = line.latency_s * scale if line.latency_s is not None and line.is_open else line.latency_s
     return ServerRun(
-        program,
-        line.throughput_per_s,
-        latency,
-        clients=line.load,
-        percentiles=line.percentiles,
-        sd_s=line.sd_s,
+        program, line.throughput_per_s, latency, clients=line.load, percentiles=line.percentiles, sd_s=line.sd_s
     )
 
 
@@ -161,17 +170,28 @@ def _scale_of_latency(
 
 
 def _under_load(run: ServerRun, name: str, asked: float, placeholder: Placeholder) -> ServerRun:
-    """The run with its load: the one that its tool prints, else the one that was asked for."""
+    """The run with its load: as its tool prints it, else the N asked for, or the rate that was reached."""
     if placeholder == "rate":
         if run.clients is not None and run.rate_per_s is None and run.clients != asked:
             raise DataError(
                 f"{name}: {run.tool} keeps {run.clients:g} {run.unit} busy and sends at no rate; "
                 "vary them with {N}, or give a tool that sends at a rate"
             )
-        return replace(run, clients=None, rate_per_s=run.rate_per_s or asked)
+        if _is_overloaded(run, asked):
+            raise DataError(
+                f"{name}: the service is overloaded: {format_rate(asked)} were asked for and "
+                f"{format_rate(run.throughput_per_s)} answered; ask for less"
+            )
+        return replace(run, clients=None, rate_per_s=run.rate_per_s or run.throughput_per_s)
     if run.rate_per_s is not None:
         raise DataError(f"{name}: {run.tool} sent at a rate, {run.rate_per_s:.4g}/s; vary that with {{rate}}")
     return run if run.clients is not None else replace(run, clients=asked)
+
+
+def _is_overloaded(run: ServerRun, asked: float) -> bool:
+    """Whether fewer requests were answered than arrived, by more than the chance of Poisson arrivals explains."""
+    expected = (run.requests or math.inf) * asked / run.throughput_per_s
+    return run.throughput_per_s < SERVED * asked and 1 - run.throughput_per_s / asked > ERRORS / expected**0.5
 
 
 def _check_follows(sweep: Sweep, outputs: Mapping[str, CommandOutput], placeholder: Placeholder) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from collections.abc import Iterator
-from dataclasses import replace
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,26 @@ import numpy as np
 
 import calibrate
 import measure
-from calibrate.cli.console import labelled
+from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
+from calibrate.cli.console import Result, labelled
+from calibrate.cli.data import print_findings
+from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import DriveOptions
+from calibrate.cli.options import Page
+from calibrate.cli.parsing import Objective
 from calibrate.fitting.readings import Doubling, doubling
 from calibrate.inference.parameters import quantity
+from measure.command import HOST_BUSY
 from measure.formats.fio.steady_state import COLUMNS as STEADY
+from measure.loads import Load, ThroughputLoad
 from measure.repeats import FEWEST_POINTS, flag_outliers
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant, with_interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from calibrate.report.view import Section
+    from measure.command import CommandPlan
     from measure.fio.plan import FioPlan
 
 FLAT, ROUND_WITHIN = 0.01, 0.007
@@ -33,9 +43,62 @@ LIMITS = (1.0, 1.2, 1.25, 1.5, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 6.4, 7.5, 8.0)
 """First digits of the rates to which volumes are held: 3000 /s, 16 k/s, 125 MB/s."""
 LONG_PLATEAU = 3
 MIB = 2.0**20
-HOST_BUSY = 0.8
+HOST_BUSY_FROM = 0.8
 """The share of processor time from which the host is called the limit."""
 NO_DOUBT = "none: the points are steady, and neither the machine nor the host's processors were busy"
+NO_DOUBT_OF_A_COMMAND = "none that the audit sees, and this machine had processor time left"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for beside the points: an objective, the directory that keeps them, a page; and since when."""
+
+    slo: Objective | None
+    out: Path | None
+    page: Page
+    started: float
+
+
+def answered(sweep: measure.Sweep, asked: Asked, name: str, tool: str, deeper: str) -> Result:
+    """The answer of one measured curve; ``deeper`` is the command that measures larger loads."""
+    found = robust_fit(sweep)
+    first = asked_lines(found, asked.slo, sweep)
+    written = asked.page.write(lambda: _sections(sweep, name, found.used), f"The knee of {name}")
+    doubts = doubts_about(sweep, found)
+    out = asked.out
+    measured = {
+        "depths": [int(n) if n == int(n) else n for n in sweep.points["load"].tolist()],
+        "seconds": time.monotonic() - asked.started,
+        "tool": tool,
+        "directory": None if out is None else str(out),
+    }
+    print_findings(sweep.findings)
+    kept = f"saved in {out}; next: qsim compare {shlex.quote(str(out))}" if out else "--out DIR: keep the points"
+    return Result(
+        lambda: "\n\n".join(
+            [
+                "\n".join([*first, *first_lines("", [found]), *further_lines(sweep, found, deeper)]),
+                points_table(sweep, set(sweep.points["load"]) - set(found.used)),
+                "\n".join(labelled("DOUBT", doubt) for doubt in doubts or [no_doubt(sweep)]),
+                f"MORE    {kept};   --report knee.html: plots",
+            ]
+        ),
+        lambda: {
+            **fit_document(found, asked.slo, sweep),
+            "measured": measured,
+            "points": points_of(sweep, found),
+            "doubts": doubts,
+        },
+        written,
+    )
+
+
+def _sections(sweep: measure.Sweep, name: str, used: Sequence[float]) -> list[Section]:
+    """The measured points with the curve through those ``used``, its bands and its knees."""
+    from calibrate.report.compared import compared_section, evidence_of
+
+    comparison = calibrate.compare(sweep, used)
+    return [compared_section(name, [evidence_of(comparison, sweep)], {})]
 
 
 def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
@@ -85,6 +148,14 @@ def deeper_command(target: str, plan: FioPlan, deepest: int, drive: DriveOptions
     return shlex.join([*words, "--out", str(out) if out is not None else "deeper"])
 
 
+def larger_command(plan: CommandPlan, largest: float, asked: Asked) -> str:
+    """The command that measures larger loads of a command, into the same directory where there is one."""
+    first = 2 * largest if asked.out is not None else plan.points[0].asked
+    loads = f"{first:g}..{4 * largest:g}{'/s' if plan.placeholder == 'rate' else ''}"
+    words = ["qsim", "measure", "command", plan.text, "--loads", loads, *(["--shell"] if plan.shell else [])]
+    return shlex.join([*words, "--out", str(asked.out or "larger")])
+
+
 def exact_bytes(size: int) -> str:
     """A size that reads back as the same number: ``128KiB``, ``1000``."""
     return f"{size // 1024}KiB" if size % 1024 == 0 else str(size)
@@ -94,11 +165,14 @@ def further_lines(sweep: measure.Sweep, fit: calibrate.Fit, deeper: str) -> Iter
     """The most that was measured, a limit, what deeper points would show, and what twice the knee's load brings."""
     kept = sweep.points[sweep.points["load"].isin(fit.used)]
     best = kept.nlargest(1, "throughput_per_s").iloc[0]
-    rate, moved = format_rate(best["throughput_per_s"]), format_bandwidth(best["bandwidth_bytes_per_s"])
-    size = format_bytes(best["block_bytes"])
-    yield labelled("MOST", f"{rate} of {size}, {moved}, measured at {fit.load_type.at(best['load'])}")
+    rate, size = format_rate(best["throughput_per_s"]), best["block_bytes"]
+    if not math.isnan(size):
+        rate += f" of {format_bytes(size)}, {format_bandwidth(best['bandwidth_bytes_per_s'])},"
+    yield labelled("MOST", f"{rate} measured at {fit.load_type.at(best['load'])}")
     if limit := round_limit(fit, kept):
         yield labelled("LIMIT", limit)
+    if isinstance(fit.load_type, ThroughputLoad):  # twice the arrivals may be more than is served
+        return
     deepest = max(fit.used)
     if fit.rises:
         bought = doubling(fit, deepest)
@@ -124,9 +198,10 @@ def round_limit(fit: calibrate.Fit, points: pd.DataFrame) -> str:
     """What says that a plateau is a limit set for the volume: its points agree, and on a round number; else empty."""
     rates = points.sort_values("load")["throughput_per_s"].to_numpy(float)
     top = rates[rates > (1 - FLAT) * rates.max()]
-    if len(top) < LONG_PLATEAU or rates[-1] < (1 - FLAT) * rates.max():
+    block = float(points["block_bytes"].iloc[0])
+    if math.isnan(block) or len(top) < LONG_PLATEAU or rates[-1] < (1 - FLAT) * rates.max():
         return ""
-    middle, block = float(np.median(top)), float(points["block_bytes"].iloc[0])
+    middle = float(np.median(top))
     first = float(points["load"][points["throughput_per_s"] >= top.min()].min())
     for figure, unit in ((middle, "/s"), (middle * block, "B/s"), (middle * block / MIB, "MiB/s")):
         digits = _digits(figure)
@@ -172,12 +247,14 @@ def _host_limit(sweep: measure.Sweep) -> str:
     from measure.formats.fio.record import HOST_TIME
 
     points = sweep.points.sort_values("load")
+    if HOST_BUSY in points:
+        return _machine_limit(points, sweep.load_type)
     if HOST_TIME not in points:
         return ""
     here = os.cpu_count() or 1
     submitting = here if (points["engine"] == "probe").all() else points["jobs"].clip(upper=here)
     busy = points["throughput_per_s"] * points[HOST_TIME] / submitting
-    over = points["load"][busy > HOST_BUSY]
+    over = points["load"][busy > HOST_BUSY_FROM]
     if not len(over):
         return ""
     share = f"{100 * min(1.0, float(busy.max())):.0f} %"
@@ -185,3 +262,20 @@ def _host_limit(sweep: measure.Sweep) -> str:
         f"the host is the limit from depth {over.iloc[0]:g} on: its processors are busy {share} of the time; "
         "measure with more --jobs"
     )
+
+
+def _machine_limit(points: pd.DataFrame, load: Load) -> str:
+    """The warning that this machine was busy while a command ran; empty where it was not."""
+    busy = points[points[HOST_BUSY] > HOST_BUSY_FROM]
+    if busy.empty:
+        return ""
+    share = f"{100 * float(busy[HOST_BUSY].max()):.0f} %"
+    return (
+        f"this machine's processors were busy {share} of the time from {load.at(busy['load'].iloc[0])} on, other "
+        "programs included: they may be the limit; run the service and what loads it on machines of their own"
+    )
+
+
+def no_doubt(sweep: measure.Sweep) -> str:
+    """The line where there is no doubt."""
+    return NO_DOUBT_OF_A_COMMAND if HOST_BUSY in sweep.points else NO_DOUBT
