@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Collection, Iterator
@@ -25,6 +26,8 @@ MAX_BYTES = 2**25
 MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
+_COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
+"""What a terminal takes for a colour or a move of its cursor."""
 MOST_BRACKETS = 2**20
 """A parser makes an object of each { and [, of up to 100 bytes; the output of a tool has some thousands."""
 _WITHOUT_WAITING = files.flags("O_NONBLOCK")
@@ -171,7 +174,10 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
 
 
 def decode(content: bytes, name: str) -> str:
-    """Text from bytes; DataError naming ``name`` where they are empty, binary, or almost only brackets."""
+    """Text from bytes, without a terminal's colours.
+
+    DataError naming ``name`` where they are empty, binary, or almost only brackets.
+    """
     if not content.strip():
         raise DataError(f"{name} is empty; the tool wrote nothing, so measure again")
     encoding = next((e for mark, e in _BOMS if content.startswith(mark)), None)
@@ -183,6 +189,7 @@ def decode(content: bytes, name: str) -> str:
         if encoding is not None:
             raise DataError(f"{name} is damaged: it is not {encoding} text ({error.reason})") from error
         text = content.decode("latin-1")
+    text = _COLOURS.sub("", text)
     if (brackets := text.count("[") + text.count("{")) > MOST_BRACKETS:
         raise DataError(
             f"{name} holds {brackets:,} opening brackets, which no output of a tool does; give the tool's own output"

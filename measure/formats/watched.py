@@ -376,6 +376,11 @@ def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[Devi
     )
 
 
+_FIRST = ["time", "device", "seconds"]
+_NEEDED = {"outstanding", "reads_per_s", "writes_per_s", "busy_share"}
+"""The columns that every record had."""
+
+
 def record_header() -> str:
     """The header line of a record."""
     return ",".join(DeviceInterval("", "", 1.0).to_dict()) + "\n"
@@ -389,8 +394,9 @@ def record_line(interval: DeviceInterval) -> str:
 
 
 def looks_like_record(text: str) -> bool:
-    """Whether the text begins with the first line of a record."""
-    return text.lstrip("\ufeff").startswith(record_header().rstrip("\n"))
+    """Whether the text begins with the first line of a record, also of an older one with fewer or other columns."""
+    columns = text.lstrip("\ufeff").partition("\n")[0].strip().split(",")
+    return columns[:3] == _FIRST and set(columns) >= _NEEDED
 
 
 def record_sweep(text: str, name: str) -> Sweep:

@@ -353,7 +353,7 @@ TARGETS: dict[str, Target] = {
     "fio_json": Target(fio_json, ("golden/data/fio/*",), (f"{FIO}.record",)),
     "fio_normal": Target(fio_normal, ("golden/data/fio-text/report*",)),
     "mlc": Target(mlc, ("golden/data/mlc/*",)),
-    "csv": Target(csv, ("golden/data/curves/*", "data/tables/*"), ("measure.formats.tables.cells",)),
+    "csv": Target(csv, ("golden/data/curves/*", "data/tables/*", "data/pasted/*"), ("measure.formats.tables.cells",)),
     "curves": Target(curves, ("golden/data/curves/*",)),
     "log": Target(log, ("golden/data/fio-logs/*lat*", "golden/data/fio-logs/*/*lat*"), (f"{FIO}.logs",)),
     "histogram_log": Target(histogram_log, ("golden/data/fio-logs/*hist*",)),

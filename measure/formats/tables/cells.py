@@ -6,19 +6,19 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from measure.errors import DataError
-from measure.formats.tables.column_names import UNITS, ColumnRole
+from measure.formats.tables.column_names import UNITS, ColumnRole, recognise
+from measure.formats.tables.layouts import body_of, header_of, upright
 from measure.text_files import HEAD_BYTES, check_rows
 
-_MOST_COLUMNS, _LOOKED_AT, _SHOWN = 1000, 50, 40
+_MOST_COLUMNS, _SHOWN = 1000, 40
 
 #: A byte order mark, also where a program decoded it as letters or escaped it.
 _MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)
-_FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]{0,5})")
 _LEAST_BARE = 512.0
 _EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
@@ -44,11 +44,11 @@ class TextTable:
 
 def looks_like_table(text: str) -> bool:
     """Whether the text begins like a table: a header of two or more names, then a row with the same number of cells."""
-    lines, _ = _body(text[:HEAD_BYTES])
-    if not lines or (separator := _separator(lines[0])) is None:
+    body = body_of(_MARKS.sub("", text[:HEAD_BYTES]))
+    if not body.lines or (separator := body.separator) is None:
         return False
-    has_name = any(re.search(r"[^\W\d_]", name) for name in lines[0].split(separator))
-    return has_name and (len(lines) == 1 or separator in lines[1])
+    has_name = any(re.search(r"[^\W\d_]", name) for name in body.lines[0].split(separator))
+    return has_name and (len(body.lines) == 1 or separator in body.lines[1])
 
 
 def read_table(text: str, name: str) -> TextTable:
@@ -56,73 +56,48 @@ def read_table(text: str, name: str) -> TextTable:
 
     Raises DataError where it is empty, ragged, or not a table.
     """
-    lines, numbers = _body(text)
-    if not lines:
+    body = body_of(_MARKS.sub("", text))
+    if not body.lines:
         raise DataError(f"{name} is empty; measure again or name another file")
-    check_rows(len(lines), name)
-    separator = _separator(lines[0])
+    check_rows(len(body.lines), name)
+    separator = body.separator
     if separator is None:
         raise DataError(
-            f"{name}: its first line {lines[0].strip()[:_SHOWN]!r} is not the header of a table; separate the columns "
-            "by commas"
+            f"{name}: its first line {body.lines[0].strip()[:_SHOWN]!r} is not the header of a table; separate the "
+            "columns by commas"
         )
-    reader = csv.reader(io.StringIO("".join(lines)), delimiter=separator, skipinitialspace=True)
-    rows: list[tuple[int, dict[str, str]]] = []
-    lengths: list[int] = []
+    reader = csv.reader(io.StringIO("".join(body.lines)), delimiter=separator, skipinitialspace=True)
     try:
-        header = tuple(cell.strip() for cell in next(reader))
-        _check_header(header, name)
-        for cells in reader:
-            line = numbers[reader.line_num - 1]
-            if any(c.strip() for c in cells[len(header) :]):
-                raise DataError(
-                    f"{name}: line {line} has {len(cells)} cells under {len(header)} columns; "
-                    "put cells that hold a separator in quotes"
-                )
-            if any(c.strip() for c in cells):
-                filled = zip_longest(header, (c.strip() for c in cells[: len(header)]), fillvalue="")
-                rows.append((line, dict(filled)))
-                lengths.append(len(cells))
-    except (csv.Error, StopIteration) as error:
-        raise DataError(f"{name} cannot be read as a table: {error or 'no header'}; save it as plain CSV") from error
+        listed = [([cell.strip() for cell in cells], body.numbers[reader.line_num - 1]) for cells in reader]
+    except csv.Error as error:
+        raise DataError(f"{name} cannot be read as a table: {error}; save it as plain CSV") from error
+    turned = upright([cells for cells, _ in listed], lambda column: recognise(column) is not None)
+    if turned and turned[0] != listed[0][0]:
+        listed = [(cells, body.numbers[0]) for cells in turned]
+    header, taken = header_of([cells for cells, _ in listed[:3]])
+    _check_header(header, name)
+    rows = _rows(header, listed[taken:], name, is_framed=body.is_framed)
     if not rows:
         raise DataError(f"{name} has a header but no row; measure again or name another file")
+    lengths = [len(cells) for cells, _ in listed[taken:] if any(cells)]
     is_open = not text.endswith(("\n", "\r"))
     if is_open and lengths[-1] < len(header) and min(lengths[:-1], default=len(header)) >= len(header):
         raise DataError(f"{name}: line {rows[-1][0]}, the last, is cut off; take it out, or end it with a new line")
     return TextTable(header, tuple(rows), separator)
 
 
-def _body(text: str) -> tuple[list[str], list[int]]:
-    """The lines of the table from its header on, without comments, and their numbers in the text."""
-    lines: list[str] = []
-    numbers: list[int] = []
-    for number, line in enumerate(re.split(r"\r\n|\r|\n", _MARKS.sub("", text)), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            lines.append(f"{line}\n")
-            numbers.append(number)
-    return _with_tabs(lines), numbers
-
-
-def _with_tabs(lines: list[str]) -> list[str]:
-    """The lines with tabs between columns that only blanks separate; other lines unchanged.
-
-    Such columns have as many words in the header as in every row, and most words of each row are numbers.
-    """
-    if len(lines) < 2 or _separator(lines[0]):
-        return lines
-    first = [line.split() for line in lines[:_LOOKED_AT]]
-    numbers = [sum(_FIGURE.fullmatch(word) is not None for word in row) for row in first]
-    widths = {len(row) for row in first}
-    if len(widths) > 1 or numbers[0] or 2 * min(numbers[1:]) <= max(widths):
-        return lines
-    return ["\t".join(line.split()) + "\n" for line in lines]
-
-
-def _separator(line: str) -> str | None:
-    bare = re.sub(r'"[^"]*"', "", line)
-    best = max("\t;,", key=bare.count)
-    return best if best in bare else None
+def _rows(
+    header: Sequence[str], listed: Sequence[tuple[list[str], int]], name: str, *, is_framed: bool
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows below the header that are not empty, each with its line. DataError for one with too many cells."""
+    rows = []
+    for cells, line in listed:
+        if any(cells[len(header) :]) or (is_framed and len(cells) != len(header)):
+            remedy = "give each row as many cells" if is_framed else "put cells that hold a separator in quotes"
+            raise DataError(f"{name}: line {line} has {len(cells)} cells under {len(header)} columns; {remedy}")
+        if any(cells):
+            rows.append((line, dict(zip_longest(header, cells[: len(header)], fillvalue=""))))
+    return rows
 
 
 def _check_header(header: tuple[str, ...], name: str) -> None:

@@ -67,8 +67,8 @@ def _percentile(digits: str) -> str:
 
 _NAMES: tuple[tuple[str, str], ...] = (
     ("depth", _any(_WORDS["depths"])),
-    ("clients", rf"{_COUNTED}{_any(_WORDS['clients'], or_one=True)}(?i:_count)?"),
-    ("jobs", rf"(?!(?i:job)$){_COUNTED}{_any(_WORDS['jobs'], or_one=True)}(?i:_count)?"),
+    ("clients", rf"{_COUNTED}{_any(_WORDS['clients'], or_one=True)}(?i:_count|_num)?"),
+    ("jobs", rf"(?!(?i:job)$){_COUNTED}{_any(_WORDS['jobs'], or_one=True)}(?i:_count|_num)?"),
     ("pipeline", _any(_WORDS["pipelines"])),
     ("delay", r"(?i:inject(?:ed|ion)?_?delay|delay)(?:_(?P<unit>cycles|ns|us))?"),
     ("arrival_rate", r"(?i:arrival_rate|asked_rate)(?i:_per_s)?"),
@@ -103,7 +103,8 @@ _WEAK: tuple[tuple[str, str], ...] = (
     ("latency", rf"{_any(_WORDS['means'])}(?i:_time|_duration)?{_TIME_UNIT}"),
     ("latency", _LATENCY_MEAN),
     ("latency", rf"{_any(_WORDS['means'])}(?i:_time|_duration)?"),
-    ("throughput", rf"{_MEAN}(?i:throughput|ops)"),
+    ("throughput", rf"{_MEAN}(?i:throughput|ops|durchsatz|débit)"),
+    ("depth", _any(_WORDS["loads"])),
 )
 _UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")
 _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")
@@ -161,7 +162,7 @@ def plain_name(column: str) -> str:
     >>> plain_name("Requests/sec"), plain_name("AverageLatency(us)"), plain_name("kIOPS")
     ('Requests/sec', 'Average_Latency_us', 'kIOPS')
     """
-    words = re.sub(r"(?<=[a-z]{2})(?=[A-Z][a-z]{2})", "_", column)
+    words = re.sub(r"(?<=[a-z]{2})(?=[A-Z][a-z]{2})", "_", re.sub(r"^\s*#\s*(?:of\b)?", "num ", column))
     return re.sub(r"[\s\-\[\]().,:]+", "_", words.strip()).strip("_")
 
 

@@ -66,6 +66,8 @@ def assign_roles(
     chosen = declared_roles(header, declared, units, where)
     tokens = counts_tokens(header)
     found = [r for c in header if c not in declared.values() and (r := recognise(c)) is not None]
+    if not {*_COUNTS} & {*(r.role for r in found), *chosen}:
+        found += _loads_by_weak_names(table)
     found = [r for r in found if not (tokens and r.role == "throughput" and "tps" in plain_name(r.column).lower())]
     found = [_in_unit(r, units, where) for r in found]
     chosen |= _loads(found, chosen, where, header)
@@ -91,7 +93,7 @@ def assign_roles(
     named_load = recognise(chosen["depth"].column) if "depth" in chosen else None
     is_depth = named_load is not None and named_load.role == "depth"
     per_job = "depth" in chosen and "jobs" in chosen and (bool({"jobs", "depth"} & declared.keys()) or is_depth)
-    _check_complete(chosen, header, where)
+    _check_complete(chosen, table, where)
     return Roles(chosen, _rest(header, chosen), per_job, frozenset(declared), tuple(search.findings))
 
 
@@ -112,6 +114,9 @@ class _Search:
 
         Raises DataError naming two where neither is so.
         """
+        used = [r for r in fitting if np.any(column_values(self.table, r) != 0)]
+        if len(used) == 1:  # tools print a column of zeros for what they did not do
+            return used[0]
         held = self._obeying(role, fitting, chosen, within=_NEAR, rows=2) if role in ("throughput", "latency") else []
         if len({r.column for r in held}) == 1:
             return self._decided(held[0], f"of {', '.join(repr(r.column) for r in fitting)}, ")
@@ -254,6 +259,13 @@ def _of_all_requests(chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
     return found
 
 
+def _loads_by_weak_names(table: TextTable) -> list[ColumnRole]:
+    """The columns called "load" or "N", which say what they are only where they count: whole numbers from 1 on."""
+    weak = weakly_recognised(table.header, "depth")
+    values = {role: column_values(table, replace(role, unit="")) for role in weak}
+    return [replace(r, unit="") for r, n in values.items() if len(n) and np.all((n >= 1) & (n == np.round(n)))]
+
+
 def _loads(
     found: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], where: str, header: Sequence[str]
 ) -> dict[str, ColumnRole]:
@@ -302,12 +314,26 @@ def _rest(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> tuple[str,
 # --- error messages ---------------------------------------------------------------------------------------------------
 
 
-_DECLARED = {
-    "load": "load=COLUMN",
-    "latency": "latency=COLUMN:ms",
-    "throughput": "throughput=COLUMN",
-    "block": "block=COLUMN:KiB",
-}
+_EXAMPLES = {"load": "", "throughput": "", "latency": ":ms", "block": ":KiB"}
+"""Role -> the unit with which a column is declared in an example."""
+
+
+def _example(roles: Mapping[str, ColumnRole], lacking: Sequence[str], table: TextTable) -> str:
+    """The declaration of a load, a throughput, a latency and what lacks, by the table's own columns.
+
+    Of a role without a column the first unused column of numbers is taken, or the word COLUMN.
+    """
+    rest = _rest(table.header, roles)
+    free = [c for c in rest if table.rows and np.all(np.isfinite(column_values(table, ColumnRole("", c))))]
+    parts = []
+    for role, unit in _EXAMPLES.items():
+        names = LOAD_ROLES if role == "load" else (role,)
+        if known := next((roles[name] for name in names if name in roles), None):
+            own = f":{known.unit}" if known.unit not in ("", OPEN_UNIT, IN_CELLS) else ""
+            parts.append(f"{role}={known.column}{own or (unit if role == 'latency' else '')}")
+        elif role in lacking or role in ("load", "throughput", "latency"):
+            parts.append(f"{role}={free.pop(0) if free else 'COLUMN'}{unit}")
+    return columns_option(parts)
 
 
 def _ambiguous(where: str, fitting: Sequence[ColumnRole], header: Sequence[str]) -> str:
@@ -320,7 +346,7 @@ def _ambiguous(where: str, fitting: Sequence[ColumnRole], header: Sequence[str])
     )
 
 
-def _check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where: str) -> None:
+def _check_complete(roles: Mapping[str, ColumnRole], table: TextTable, where: str) -> None:
     """Raise DataError where columns are missing; of latency and throughput one may be, by Little's law."""
     lacking = [] if any(r in roles for r in LOAD_ROLES) else ["a load"]
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
@@ -340,9 +366,9 @@ def _check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], wher
         )
     if lacking:
         tokens = "; tokens are not requests, nor is the time to the first token a response time"
-        parts = ",".join(_DECLARED[what.split()[1]] for what in lacking)
+        example = _example(roles, [what.split()[1] for what in lacking], table)
         raise DataError(
-            f"{where}: {' and '.join(lacking)} cannot be found in its columns; {found_columns(header)}"
-            f"{tokens if counts_tokens(header) else ''}; declare what is missing, for example --columns {parts} (a "
-            "value works too: load=1, block=4KiB)"
+            f"{where}: {' and '.join(lacking)} cannot be found in its columns; {found_columns(table.header)}"
+            f"{tokens if counts_tokens(table.header) else ''}; three columns do, a load, a throughput and a mean "
+            f"latency: declare them, for example {example} (a value works too: load=1, block=4KiB)"
         )

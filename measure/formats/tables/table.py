@@ -49,6 +49,7 @@ from measure.formats.tables.column_names import (
 from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.curves import split_jobs, split_series, split_settings, without_copies
 from measure.formats.tables.kinds import by_kind
+from measure.formats.tables.layouts import without_units
 from measure.formats.which_kind import said
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
@@ -83,6 +84,9 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
+    names, cells = without_units(table.header, table.rows, name)
+    table = replace(table, header=tuple(names.values()), rows=tuple(cells))
+    columns = None if columns is None else {role: names.get(column, column) for role, column in columns.items()}
     if parts := by_kind(table, columns, name):
         found = [said(_of_one_kind(part, roles or None, units, name), kind) for kind, (part, roles) in parts.items()]
         return of_several_kinds(found) if len(found) > 1 else found[0]

@@ -37,9 +37,15 @@ def _table(folder: Path, text: str) -> Path:
             "both 'iodepth' and 'arrival_rate' can be",
         ),
         ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be found"),
-        ("arrival_rate,lat_us\n100,100\n", "declare what is missing, for example --columns throughput=COLUMN"),
+        (
+            "arrival_rate,lat_us\n100,100\n",
+            "for example --columns load=arrival_rate:/s,throughput=COLUMN,latency=lat_us:us",
+        ),
         ("delay,latency_ns\n0,200\n", "a throughput (or a bandwidth and the block size) cannot be found"),
-        ("iops,lat_us\n10000,100\n", "--columns load=COLUMN (a value works too: load=1"),
+        (
+            "iops,lat_us\n10000,100\n",
+            "--columns load=COLUMN,throughput=iops:/s,latency=lat_us:us (a value works too: load=1",
+        ),
     ],
 )
 def test_what_no_device_can_have_done_is_one_clear_line(tmp_path: Path, text: str, says: str) -> None:

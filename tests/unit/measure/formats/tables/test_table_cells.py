@@ -67,5 +67,5 @@ def test_a_declared_curve_is_left_as_declared() -> None:
 
 def test_a_refusal_names_no_more_columns_than_one_can_read() -> None:
     header = ",".join(f"job options.{i}" for i in range(300))
-    with pytest.raises(DataError, match=r"job options\.19 and 280 more; declare what"):
+    with pytest.raises(DataError, match=r"job options\.19 and 280 more; three columns do"):
         csv_sweep(f"{header}\n{','.join('1' * 300)}\n")

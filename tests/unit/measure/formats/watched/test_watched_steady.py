@@ -54,3 +54,12 @@ def test_a_record_of_nothing_and_a_damaged_line_are_told():
         record_sweep(record_header() + record_line(SECOND)[:20], "w.csv")
     with pytest.raises(DataError, match=r"w.csv, line 3: could not convert .*remove the line"):
         record_sweep(record_header() + record_line(SECOND) + record_line(SECOND).replace("1.001", "x"), "w.csv")
+
+
+def test_a_record_of_an_earlier_version_is_read_although_it_has_other_columns():
+    header = [c for c in record_header().strip().split(",") if c not in ("in_flight_variance", "late_looks_share")]
+    cells = dict(zip(record_header().strip().split(","), record_line(SECOND).strip().split(","), strict=True))
+    lines = [",".join([*header, "io_pressure_share"]), *[",".join([*(cells[c] for c in header), "0.1"])] * 6]
+    text = "\r\n".join(lines) + "\r\n"
+    assert looks_like_record(text)
+    assert record_sweep(text, "w.csv").points["throughput_per_s"].tolist() == pytest.approx([1000 / 1.001])

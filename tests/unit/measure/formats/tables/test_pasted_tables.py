@@ -1,0 +1,65 @@
+"""Tables as people paste them: each gives the points that it shows, whatever its frame, its header and its units."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from measure import load
+from measure.errors import DataError
+from measure.formats.tables.table import csv_sweep
+from measure.sweep import Sweep
+
+POINTS = [(1, 9295, 107e-6), (4, 19086, 209e-6), (16, 30951, 516e-6)]
+PASTED = sorted(Path(__file__).parents[4].joinpath("data", "pasted").iterdir())
+MARKDOWN = next(path for path in PASTED if path.stem == "markdown").read_text("utf-8")
+NAMES = """load,Load,N,QD,q_depth,QDepth,Q,OIO,conc,Conc,thds,#threads,thread_num,terminals,vusers,parallelism,c
+sysbench threads,# clients,Clients/threads,Max request concurrency,Warteschlangentiefe"""
+
+
+@pytest.mark.parametrize("path", PASTED, ids=lambda path: path.stem)
+def test_a_pasted_table_has_the_points_that_it_shows(path: Path) -> None:
+    assert _points(load(path)) == [pytest.approx(point) for point in POINTS]
+
+
+@pytest.mark.parametrize("name", NAMES.replace("\n", ",").split(","))
+def test_a_load_has_the_names_that_people_use(name: str) -> None:
+    text = f"{name},req/s,avg latency (us)\n" + "".join(f"{n},{x},{r * 1e6:.0f}\n" for n, x, r in POINTS)
+    assert _points(csv_sweep(text, name="t.csv")) == [pytest.approx(point) for point in POINTS]
+
+
+def test_the_columns_that_the_user_names_may_have_units_in_their_cells() -> None:
+    text = "a,b,c\n1,9295 /s,107 us\n4,19086 /s,0.209 ms\n16,30951 /s,516 us\n"
+    sweep = csv_sweep(text, {"load": "a", "throughput": "b", "latency": "c"}, name="t.csv")
+    assert _points(sweep) == [pytest.approx(point) for point in POINTS]
+
+
+def test_a_bandwidth_in_cells_gives_the_throughput_by_the_block() -> None:
+    text = "qd,bw,lat,bs\n1,45 MB/s,89 us,4k\n8,0.2 GB/s,160 us,4k\n"
+    assert csv_sweep(text, name="t.csv").points["bandwidth_bytes_per_s"].tolist() == pytest.approx([45e6, 200e6])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (MARKDOWN.replace("|  9295 ", ""), "t.csv: line 3 has 2 cells under 3 columns; give each row as many cells"),
+        (MARKDOWN.replace("| 30951 |", "| 30951 | 7 |"), "line 5 has 4 cells under 3 columns"),
+        ("qd,iops,lat\n1,9295,107 us\n4,19086,209\n", "'209' in line 3, column 'lat' has no unit, and others have us"),
+        ("load,req/s,latency_us\n0.5,100,100\n0.9,200,200\n", "a load cannot be found"),  # a share of the capacity
+        (
+            "setting,foo,bar\n1,2.5,3\n4,5.5,4\n",
+            "three columns do, a load, a throughput and a mean latency: declare them, for example --columns "
+            "load=setting,throughput=foo,latency=bar:ms",
+        ),
+    ],
+)
+def test_a_refusal_says_where_and_what_to_do(text: str, says: str) -> None:
+    with pytest.raises(DataError) as refusal:
+        csv_sweep(text, name="t.csv")
+    assert says in str(refusal.value)
+
+
+def _points(sweep: Sweep) -> list[tuple[float, float, float]]:
+    columns = ("load", "throughput_per_s", "latency_s")
+    return list(zip(*(sweep.points[column] for column in columns), strict=True))
