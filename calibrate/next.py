@@ -205,7 +205,7 @@ class _Design:
         )
         expected = fit.measurements(loads, what)
         covariance = expected.covariance
-        self.variance = np.maximum(covariance.diagonal(), 1e-12)
+        self.variance, self.noise = np.maximum(covariance.diagonal(), 1e-12), expected.noise
         self.taken = (covariance**2 / self.variance[:, None]).sum(axis=1)
         self.of_curve = self.taken / self.variance.sum()
         self.of_knee = self._of_knee(expected)
@@ -239,14 +239,14 @@ class _Design:
     def described(self, best: int, goal: Goal) -> NextLoad:
         """The advice to measure at the load of that index."""
         wide = NormalDist().inv_cdf(0.5 + self.fit.level / 2)
-        now = float(np.sqrt(self.variance.mean()))
-        then = now * float(np.sqrt(max(0.0, 1 - self.of_curve[best])))
+        variance, left = self.variance.mean(), max(0.0, 1 - self.of_curve[best])
+        now, then = (float(np.sqrt(share * variance + self.noise**2)) for share in (1.0, left))
         knee = self.fit.knee
         ends = None if knee.load is None or knee.low is None or knee.high is None else (knee.low, knee.high)
-        left = float(np.sqrt(1 - self.of_knee[best]))
+        power = float(np.sqrt(1 - self.of_knee[best]))
         narrower = None
         if ends is not None and knee.load is not None:
-            narrower = (knee.load * (ends[0] / knee.load) ** left, knee.load * (ends[1] / knee.load) ** left)
+            narrower = (knee.load * (ends[0] / knee.load) ** power, knee.load * (ends[1] / knee.load) ** power)
         return NextLoad(
             float(self.loads[best]),
             self.fit.load_type,

@@ -30,11 +30,12 @@ SHOWN = 5
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Result):
-    """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
+    """Predictions at ``load`` (m,): medians and the ends of the band for a new point, repeated as often as the known.
 
-    The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
-    quantiles of the same distribution: an estimate lies in its band. ``p99_s`` and its ends are simulated, where asked
-    for (``calibrate.with_p99``). ``notes`` are what it assumes, ``doubts`` what speaks against it.
+    The band covers the parameters' uncertainty, the model's own misfit, and the noise of a point where repeats or
+    counts tell it, with probability ``level``. All three are quantiles of the same distribution: an estimate lies in
+    its band. ``p99_s`` and its ends are simulated, where asked for (``calibrate.with_p99``). ``notes`` are what it
+    assumes, ``doubts`` what speaks against it.
 
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)

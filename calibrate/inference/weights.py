@@ -150,7 +150,7 @@ class Predictive:
     """The distribution of new log measurements at m loads: mean and standard deviation (n, m) of each row.
 
     ``slopes`` (n, m, r) are those of the means along the rows' directions, ``unexplained`` (m, m) the mean covariance
-    of the misfit.
+    of the misfit. ``noise`` is the relative standard error of a new point, part of ``deviation`` alone.
     """
 
     mean: Array
@@ -158,6 +158,7 @@ class Predictive:
     weight: Array
     slopes: Array
     unexplained: Array
+    noise: float = 0.0
 
     @property
     def covariance(self) -> Array:
@@ -192,14 +193,20 @@ class Known:
         mean, slopes = self.table.logs(lambda values: self.curve(values, everywhere))
         return mean[:, k:], slopes, np.log(self.observed) - mean[:, :k]
 
+    @property
+    def noise_again(self) -> float:
+        """The relative standard error of another point that is measured as often as the known ones; 0 where unknown."""
+        known = self.noise[self.noise > 0]
+        return float(np.median(known)) if len(known) else 0.0
+
     def carried(self, sizes: Array, loads: Array) -> tuple[Array, Array]:
         """What the misfit at ``used`` says of that at ``loads``, for each of ``sizes``: gains and covariances."""
         return carried(self.process, self.used, self.noise, sizes, loads)
 
 
 def predictive(known: Known, loads: Array) -> Predictive:
-    """The distribution of new measurements at ``loads`` (m,), given the known ones."""
-    table, k = known.table, len(known.used)
+    """The distribution of new measurements at ``loads`` (m,), each repeated as often as the known ones."""
+    table, k, noise = known.table, len(known.used), known.noise_again
     mean, slopes, missed = known.logs(loads)
     expected, variance = mean.copy(), np.empty((len(table), len(loads)))
     left = np.zeros((len(loads), len(loads)))
@@ -210,9 +217,9 @@ def predictive(known: Known, loads: Array) -> Predictive:
         expected[rows] += missed[rows] @ gain.T
         along = slopes[rows, k:] - np.tensordot(slopes[rows, :k], gain, (1, 1)).swapaxes(1, 2)
         directions[rows] = along
-        variance[rows] = np.maximum(covariance.diagonal(), 0.0) + (along**2).sum(axis=2)
+        variance[rows] = np.maximum(covariance.diagonal(), 0.0) + (along**2).sum(axis=2) + noise**2
         left += table.weight[rows].sum() * covariance
-    return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
+    return Predictive(expected, np.sqrt(variance), table.weight, directions, left, noise)
 
 
 def expected(known: Known, loads: Array) -> Array:

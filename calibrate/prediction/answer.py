@@ -24,8 +24,9 @@ from calibrate.fitting.answer import (
     second_heading,
 )
 from calibrate.inference.parameters import quantity
+from calibrate.points import Z90
 from measure.formats.which_kind import ORIGIN_OF_KIND
-from measure.loads import ClosedLoad
+from measure.loads import ClosedLoad, InjectedDelay
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
 from qsim.text_table import labelled, table, without_empty
@@ -46,6 +47,9 @@ FACTOR = 1.5
 
 FLAGGED = frozenset({"outlier", "drift-within-run"})
 """Checks of the audit on single runs, which measuring again may correct."""
+
+HIDES = 0.06
+"""Noise of a point beyond this is told first: it hides what predictions usually miss."""
 
 WIDE = 2.0
 """Bands whose ends differ by more than this factor are wide."""
@@ -69,7 +73,8 @@ def missed_text(percent: float) -> str:
 
 def answer(done: Sequence[Comparison]) -> list[str]:
     """The first lines: what was predicted from which points, the knee, and the errors at the held-out points."""
-    return [_heading(done), *_knees(done), labelled("MISSED", _missed(done))]
+    hidden = f"; {not_shown(done[0])}" if len(done) == 1 and not_shown(done[0]) else ""
+    return [f"{_heading(done)}{hidden}", *_knees(done), labelled("MISSED", _missed(done))]
 
 
 def answer_table(done: Sequence[Comparison], most: int | None = MOST_POINTS) -> str:
@@ -103,6 +108,24 @@ def _heading(done: Sequence[Comparison]) -> str:
     return f"{counted(len(done), 'curve')}, each predicted from {used} of its {some}"
 
 
+def not_shown(comparison: Comparison) -> str:
+    """What the points of a curve cannot show: a memory's knee that no loader reaches, misses within their own noise."""
+    parts = []
+    if isinstance(comparison.points.load_type, InjectedDelay) and comparison.knee.load is None:
+        parts.append("the knee, which their loaders do not reach")
+    within = noise_of_a_point([comparison])
+    if within is not None and within > HIDES:
+        parts.append(f"misses below {format_percent(100 * within)}, the noise of a point")
+    return f"these runs cannot show {', or '.join(parts)}" if parts else ""
+
+
+def noise_of_a_point(done: Sequence[Comparison]) -> float | None:
+    """Half the 90 % interval of a held-out point's own mean, by its repeats: the median; None without repeats."""
+    errors = np.concatenate([(c.points.spread / np.sqrt(c.points.repeats))[c.held_out] for c in done])
+    known = errors[np.isfinite(errors)]
+    return Z90 * float(np.median(known)) if len(known) else None
+
+
 def _basis(comparison: Comparison) -> str:
     fit = comparison.fit
     if not fit.used:
@@ -130,16 +153,20 @@ def _missed(done: Sequence[Comparison]) -> str:
         if all(len(c.points) == 1 for c in done):
             return "unknown: one point checks nothing; measure a second"
         return "unknown: every point was used to calibrate; leave some out with --use"
-    parts, unscored = list[str](), list[str]()
+    parts, unscored, scored = list[str](), list[str](), list[float]()
     for name, which in (("throughput", "throughput"), ("response time", "response"))[done[0].is_open :]:
         errors = np.concatenate([np.abs(_residuals(c, which)[c.held_out]) for c in done])
         known = errors[np.isfinite(errors)]
         if len(known):
-            parts.append(f"{name} by {_mean_text(known.mean())}")
+            scored.append(float(known.mean()))
+            parts.append(f"{name} by {_mean_text(scored[-1])}")
         if len(known) < held:
             where = "" if not len(known) else f" at {counted(held - len(known), 'point')}"
             unscored.append(f"; {which} {_not_measured(done, which)}{where}: not scored")
     repeats = f"; repeats differ by {noise}" if (noise := _repeat_noise([c.points for c in done])) else ""
+    within = noise_of_a_point(done)
+    if within is not None and scored and max(scored) <= 100 * within:
+        repeats += f": no more than the noise of a point, ±{format_percent(100 * within)}"
     of = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}"
     return f"{', '.join(parts) or 'unknown'} ({of}){''.join(unscored)}{repeats}"
 
@@ -334,7 +361,9 @@ def verdict(c: Comparison) -> str:
     flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
     errors = [f for f in c.audit if f.severity == "error"]
     following = next_text([("", c.next, c.knee)])
+    hidden = not_shown(c)
     parts = (
+        f"{hidden[0].upper()}{hidden[1:]}." if hidden else "",
         f"{knee_sentence(c.fit)}.",
         f"{_heading([c])}.",
         f"Missed: {_missed([c])}.",

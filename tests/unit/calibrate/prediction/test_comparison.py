@@ -6,14 +6,22 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from made_up import points_at
 
 from calibrate import compare, compare_all, fit
 from calibrate.fitting.answer import knee_word
+from calibrate.models.delay_law import DelayLaw
 from calibrate.next import advice, recommended
 from calibrate.points import points_of
+from calibrate.prediction.answer import noise_of_a_point
 from measure import load_dataset
 from measure.findings import Finding
+from measure.loads import InjectedDelay
+from measure.loads.injected_delay import DEFAULT_DELAYS
+from measure.sweep import Sweep
+from measure.units import format_percent
 
 REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
 
@@ -164,3 +172,41 @@ def test_next_names_no_other_knee_than_the_one_that_is_printed() -> None:
     ends = f"not {every.knee.low:.2g} to {every.knee.high:.2g}"
     assert ends in wanted.gain(every.knee)
     assert ends in str(wanted)
+
+
+def memory_in_rounds(seed: int, noise: float, rounds: int = 3) -> Sweep:
+    """A memory whose points scatter by ``noise`` from round to round."""
+    random, delay = np.random.default_rng(seed), np.array(DEFAULT_DELAYS, dtype=float)
+    device = np.array([[50.0, 2e-9, 250e-9, 25e-9, 3e8, 1.4]])
+    truth = [figure[0] for figure in DelayLaw().curve(device, delay)]
+    runs = []
+    for repeat in range(rounds):
+        x, r = (figure * np.exp(noise * random.standard_normal(len(delay))) for figure in truth)
+        runs.append(points_at(delay, x, r, repeat=repeat))
+    return Sweep(pd.concat(runs), load_type=InjectedDelay())
+
+
+def test_the_bands_of_a_memory_allow_for_what_its_rounds_scatter() -> None:
+    """Without the noise of the held-out points themselves they hold 83 %."""
+    done = [compare(memory_in_rounds(seed, 0.1)) for seed in range(12)]
+    inside = []
+    for c in done:
+        held, p, r = c.held_out, c.predicted, c.points.response_time_s
+        inside += list(((p.response_time_low_s <= r) & (r <= p.response_time_high_s))[held])
+        inside += list(c.inside[held])
+    assert 0.85 <= np.mean(inside) <= 0.99
+
+
+def test_noise_that_hides_misses_is_said_first() -> None:
+    noisy, quiet = (compare(memory_in_rounds(1, noise)) for noise in (0.1, 0.005))
+    assert "; these runs cannot show misses below" in repr(noisy).splitlines()[0]
+    assert noisy.verdict().startswith("These runs cannot show misses below")
+    assert "cannot show misses" not in repr(quiet)
+
+
+def test_a_miss_within_the_noise_of_the_points_is_called_so() -> None:
+    found = [compare(memory_in_rounds(seed, 0.1)) for seed in range(3)]
+    for c in found:
+        missed = max(c.summary().held_out_mape_throughput_pct or 0, c.summary().held_out_mape_response_pct or 0)
+        told = f": no more than the noise of a point, ±{format_percent(100 * (noise_of_a_point([c]) or 0))}" in repr(c)
+        assert told == (missed <= 100 * (noise_of_a_point([c]) or 0))
