@@ -15,6 +15,7 @@ from pathlib import Path
 from measure.directories import load_directory
 from measure.errors import DataError
 from measure.formats.by_format import NAMES, Columns, Format, InputFile, counted_characters, read_file, sweep_of
+from measure.formats.tables.latencies import LatencyTable, latency_table
 from measure.loads import ArrivalRate, ClosedLoad, Load
 from measure.sweep import Sweep, join, of_several_kinds, way_of_coming
 from measure.text_files import STDIN, shown_name
@@ -53,6 +54,14 @@ def load(
         if (found := _by_kind(paths, columns, units)) is None:
             raise
     return of_several_kinds(found)
+
+
+def load_latencies(path: str | os.PathLike[str]) -> LatencyTable | None:
+    """A table of latencies alone, without a throughput; None for any other file."""
+    if Path(path) == STDIN or Path(path).is_dir():
+        return None
+    kind, file = read_file(Path(path), os.path.basename(path))
+    return latency_table(file.text, file.name) if kind == "table" else None
 
 
 def _by_kind(paths: Sequence[Path], columns: Columns, units: Columns) -> list[Sweep] | None:

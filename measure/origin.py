@@ -129,6 +129,21 @@ def as_measured(table: pd.DataFrame, figure: str) -> NDArray[np.float64]:
     return np.where(rows_to_judge(table, [figure]) | np.isnan(published), values, published)
 
 
+def as_published(table: pd.DataFrame, figure: str) -> NDArray[np.float64]:
+    """The values of a figure (m,) as they were published: corrected ones too, where what they were is known."""
+    values = table[figure].to_numpy(float)
+    if figure not in ORIGIN or PUBLISHED[figure] not in table:
+        return values
+    published = table[PUBLISHED[figure]].to_numpy(float)
+    return np.where(np.isnan(published), values, published)
+
+
+def corrected_rows(table: pd.DataFrame, figures: Iterable[str]) -> pd.DataFrame:
+    """The rows of which one of the ``figures`` was corrected."""
+    columns = [ORIGIN[f] for f in figures if f in ORIGIN and ORIGIN[f] in table]
+    return table[[any(word_of(row[c]) == "corrected" for c in columns) for row in table.to_dict("records")]]
+
+
 def symbols(table: pd.DataFrame, figures: Iterable[str], symbol: str) -> str | list[str]:
     """The symbols of points in a plot: open where one of the ``figures`` has a mark."""
     open_ones = ~rows_to_judge(table, [f for f in figures if f in ORIGIN], lambda origin: origin == MEASURED)

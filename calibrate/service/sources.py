@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
-from measure.datasets import about, dataset_table
+from measure.datasets import about, dataset_latencies
 from measure.errors import DataError
 from measure.formats.by_format import InputFile, sniff, sweep_of
 from measure.loading import load
@@ -78,13 +78,11 @@ def table_times(rows: pd.DataFrame, series: str, requests: float | None = None) 
 
 def published_percentiles(name: str) -> pd.DataFrame:
     """The percentiles over depth of a published table without throughputs. DataError where it has none."""
-    printed, columns = dataset_table(name), {"p50_us": 0.5, "p95_us": 0.95, "p99_us": 0.99, "p99_9_us": 0.999}
-    if not set(columns) <= set(printed):
+    points = dataset_latencies(name).points
+    if points["load"].isna().any():
         info = about(name)
         raise DataError(f"{name} is no table of percentiles over depth: {info.why_no_curve}; run: {info.instead}")
-    named = {share: column for column, share in COLUMNS.items()}
-    table = pd.DataFrame({"series": printed["direction"], "load": printed["queue_depth"].astype(float)})
-    return table.assign(**{named[share]: printed[column] / 1e6 for column, share in columns.items()})
+    return points
 
 
 def times_or_sweep(path: Path) -> Times | Sweep:

@@ -17,13 +17,23 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.formats.tables.latencies import LatencyTable, latency_table
 from measure.formats.tables.table import csv_sweep
 from measure.loads import LoadKind
 from measure.origin import told, word_of
 from measure.sweep import Provenance, Sweep
 from measure.units import format_duration
 
-__all__ = ["DatasetInfo", "about", "audit_dataset", "check_labels", "dataset_names", "dataset_table", "load_dataset"]
+__all__ = [
+    "DatasetInfo",
+    "about",
+    "audit_dataset",
+    "check_labels",
+    "dataset_latencies",
+    "dataset_names",
+    "dataset_table",
+    "load_dataset",
+]
 
 
 @dataclass(frozen=True)
@@ -88,8 +98,8 @@ def load_dataset(name: str, *, as_published: bool = False) -> Sweep:
     info = about(name)
     if not info.curve:
         raise DataError(
-            f"dataset {name!r} is no curve: {info.why_no_curve}; run instead: {info.instead}, or in Python "
-            f"dataset_table({name!r})"
+            f"dataset {name!r} is no curve: {info.why_no_curve}; run instead: {info.instead}, or to see it qsim show "
+            f"--dataset {name}"
         )
     sweep = csv_sweep(_text(name), info.columns, info.units, name=f"{name}.csv")
     details = {**sweep.provenance.details, "title": info.title, "varied": info.varied, "anomaly": info.anomaly}
@@ -150,13 +160,26 @@ def audit_dataset(name: str) -> list[Finding]:
         from measure.auditing.all_checks import audit
 
         return audit(load_dataset(name, as_published=True))
-    if name == "002-ssd-tails":
-        tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
-        at_one = tails[tails["queue_depth"] == 1]
-        measured = {
-            str(d).split()[0]: float(p) / 1e6 for d, p in zip(at_one["direction"], at_one["p50_us"], strict=True)
-        }
-        mean = baseline[baseline["statistic_us"] == "Average Latency"]
-        known = {d: float(mean[f"4Ki_random_{d}"].iloc[0]) / 1e6 for d in ("read", "write")}
-        return check_labels(measured, known)
-    return []
+    return list(dataset_latencies(name).findings)
+
+
+def dataset_latencies(name: str) -> LatencyTable:
+    """A dataset of latencies alone, in seconds, with what its audit finds. DataError for a dataset that is a curve.
+
+    >>> dataset_latencies("002-ssd-tails").points["latency_p999_s"].max()
+    0.00224461
+    """
+    info, found = about(name), latency_table(_text(name), name)
+    if found is None:
+        raise DataError(f"dataset {name!r} is no table of latencies alone; run: qsim show --dataset {name}")
+    return replace(found, findings=(*found.findings, *(_swapped(found) if "labels" in info.anomaly else ())))
+
+
+def _swapped(tails: LatencyTable) -> list[Finding]:
+    """The labels of percentiles over the depth against the same report's baselines."""
+    alone = tails.points[tails.points["load"] == 1]
+    baseline = dataset_latencies("002-ssd-baseline").points
+    words = {1.0: "read", 0.0: "write"}
+    measured = {words[s]: float(p) for s, p in zip(alone["read_fraction"], alone["latency_p50_s"], strict=True)}
+    known = {d: float(baseline.set_index("series")["latency_s"][f"4Ki random {d}"]) for d in words.values()}
+    return check_labels(measured, known)

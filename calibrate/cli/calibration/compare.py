@@ -348,7 +348,11 @@ def calibrated_device(
         loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
         return calibrate.compare(sweep, loads, series=curve, model=model)
 
-    found, refused = of_each(names, compared, NOT_COMPARED, name)
+    try:
+        found, refused = of_each(names, compared, NOT_COMPARED, name)
+    except measure.DataError as error:
+        shown = f"qsim show {source.arguments} --report measured.html"
+        raise measure.DataError(f"{error}; to see the points without a model, run: {shown}") from error
     tails = simulated_tails([(c.fit, n, None) for n, c in found.items()], sweep)
     of_others = [
         calibrate.compare(other, series=curve, fitted=c.fit)

@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import DataSource, audit_text, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Columns, Data, Page, Series, flag, option
+from calibrate.cli.parsing import parser, per_second, seconds
 from calibrate.cli.progress import Bar, part_of
+from measure.errors import DataError
 from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate import Fit
-    from calibrate.report.measured import MeasuredData
+    from calibrate.report.measured import DataSheet, MeasuredData
     from calibrate.report.view import Section, View
     from measure import Sweep
+    from measure.formats.tables.latencies import LatencyTable
 
 HELP = """Show what was measured as tables and plots, with its audit: no prediction.
 
-What varies in the data decides what is drawn. Each sweep is a section.
+What varies in the data decides what is drawn: curves with their knee, heat maps over size and mix, IOPS and MB/s over
+the block size with their crossover, reads and writes apart, percentiles. Each sweep is a section. A table of latencies
+alone is shown too.
 
 \b
 Examples:
 qsim show course/ --report measured.html
 qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --json
-qsim show memory/ sweep/ --report both.html
+qsim show --dataset 001-ssd --datasheet read=400k,write=118k --report sheet.html
 """
 
+_SPEAKING = re.compile(r"iops-and-bandwidth-1|.*-reads-against-writes|spread|tails-[12]$")
+"""Views whose sentence belongs to the answer."""
 MOST_ROWS = 12
 """The most rows of a table that are shown without ``--details``."""
+
+
+@parser
+def datasheet(text: str) -> DataSheet:
+    """``read=400k,write=118k,latency=80us``."""
+    from calibrate.report.measured import DataSheet
+
+    takes = {
+        "read": ("read_per_s", per_second),
+        "write": ("write_per_s", per_second),
+        "latency": ("latency_s", seconds),
+    }
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = (p.strip() for p in part.partition("="))
+        if name not in takes or not value or takes[name][0] in found:
+            raise ValueError(f"invalid part {part.strip()!r}: give each once, as read=400k,write=118k,latency=80us")
+        field, read = takes[name]
+        found[field] = read(value)
+    return DataSheet(**found)
 
 
 def show(
@@ -41,6 +69,9 @@ def show(
     dataset: list[str] | None = option("NAME", None, "A published table; repeatable."),
     columns: Columns = None,
     series: Series = None,
+    sheet: Any = option(
+        "SPEC", datasheet, "Draw a data sheet's figures: read=400k,write=118k,latency=80us.", "--datasheet"
+    ),
     page: Page,
     details: bool = flag("--details", "Also print every point and every finding."),
 ) -> Result:
@@ -56,57 +87,105 @@ def show(
 
     found = _measured(data or (), dataset or (), columns)
     if series is not None:
-        known_series(list(dict.fromkeys(name for _, one in found for name in one.series)), series)
-        found = [(source, one.of(series)) for source, one in found if series in one.series]
-    shown = [one for _, one in found]
-    sections, fitted = drawn(shown, [""] * len(shown))
+        known_series(list(dict.fromkeys(name for one in found for name in one.held.series)), series)
+        found = [one.of(series) for one in found if series in one.held.series]
+    with Bar("drawing") as bar:
+        parts = [one.section(part_of(bar, done, len(found)), sheet) for done, one in enumerate(found)]
+    sections = [section for section, _ in parts]
     title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
     return Result(
-        lambda: _text(found, sections, fitted, details=details),
+        lambda: _text(found, parts, sheet, details=details),
         lambda: {"sections": [s.to_dict() for s in sections]},
         page.write(lambda: sections, title),
     )
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """A source of data as other commands take it, and what it holds: points of curves, or latencies alone."""
+
+    source: str
+    held: MeasuredData | LatencyTable
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sweep(self) -> Sweep | None:
+        from calibrate.report.measured import MeasuredData
+
+        return self.held.sweep if isinstance(self.held, MeasuredData) else None
+
+    def of(self, series: str) -> _Shown:
+        """The same of one curve."""
+        return replace(self, held=self.held.of(series))
+
+    def section(self, progress: Callable[[float], None], sheet: DataSheet | None) -> tuple[Section, Mapping[str, Fit]]:
+        """Its section, with the lines of a data sheet, and the models of its knees."""
+        from calibrate.report.measured import MeasuredData, fits_of, latency_section, section_of, views_of, with_sheet
+
+        if not isinstance(self.held, MeasuredData):
+            return latency_section(self.held, self.title, self.notes), {}
+        fits = fits_of(self.held, progress)
+        views = views_of(self.held, fits)
+        return section_of(self.held, views if sheet is None else with_sheet(self.held, views, sheet)), fits
+
+    def sheet_lines(self, sheet: DataSheet | None) -> list[str]:
+        """Each figure of the data sheet against the best measured."""
+        from calibrate.report.measured import MeasuredData, sheet_lines
+
+        return sheet_lines(self.held, sheet) if sheet is not None and isinstance(self.held, MeasuredData) else []
+
+
 def drawn(shown: Sequence[MeasuredData], purposes: Sequence[str]) -> tuple[list[Section], list[Mapping[str, Fit]]]:
     """A section for each measurement, below its purpose, and the models of its knees."""
-    from calibrate.report.measured import fits_of, section_of, views_of
-
     with Bar("drawing") as bar:
-        fitted = [fits_of(one, part_of(bar, done, len(shown))) for done, one in enumerate(shown)]
-    each = zip(shown, fitted, purposes, strict=True)
-    return [section_of(one, views_of(one, fits), purpose) for one, fits, purpose in each], list(fitted)
+        parts = [_Shown("", one).section(part_of(bar, done, len(shown)), None) for done, one in enumerate(shown)]
+    sections = [replace(section, lead=purpose) for (section, _), purpose in zip(parts, purposes, strict=True)]
+    return sections, [fits for _, fits in parts]
 
 
 def _text(
-    found: Sequence[tuple[str, MeasuredData]],
-    sections: Sequence[Section],
-    fitted: Sequence[Mapping[str, Fit]],
+    found: Sequence[_Shown],
+    parts: Sequence[tuple[Section, Mapping[str, Fit]]],
+    sheet: DataSheet | None,
     *,
     details: bool,
 ) -> str:
     texts = [
-        section_text(section, fits, source, one.sweep, details=details)
-        for section, fits, (source, one) in zip(sections, fitted, found, strict=True)
+        section_text(section, fits, one.source, one.sweep, details=details, more=one.sheet_lines(sheet))
+        for one, (section, fits) in zip(found, parts, strict=True)
     ]
     more = labelled("MORE", "--details: every point and finding;   --report measured.html: plots")
     return "\n\n\n".join(texts) + ("" if details else f"\n\n{more}")
 
 
 def section_text(
-    section: Section, fits: Mapping[str, Fit], source: str, sweep: Sweep, *, details: bool, answered: bool = False
+    section: Section,
+    fits: Mapping[str, Fit],
+    source: str,
+    sweep: Sweep | None,
+    *,
+    details: bool,
+    answered: bool = False,
+    more: Sequence[str] = (),
 ) -> str:
-    """A section of ``sweep`` as text: the knees unless ``answered`` before, its tables, and the audit of ``source``."""
+    """A section of ``sweep`` as text: the knees unless ``answered`` before, its tables, and the audit of ``source``.
+
+    ``sweep`` is None for latencies alone; ``more`` are lines of the answer.
+    """
     from measure.auditing.all_checks import not_checked
 
     lines = [] if answered else _knee_lines(list(fits.values()))
+    lines += [labelled("SHEET", line) for line in more]
+    spoken = [view.caption.partition(". ")[0] for view in section.views if _SPEAKING.match(view.name)]
+    lines += [labelled("SHOWS", sentence) for sentence in spoken]
     parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in section.views:
         if view.name != "latency-bandwidth" or details or len(fits) > 1:
             parts.append(_view_text(view, None if details else MOST_ROWS))
     if section.findings and details:
         parts.append("\n".join(map(str, section.findings)))
-    audit = audit_text(section.findings, not_checked(sweep), source)
+    audit = audit_text(section.findings, () if sweep is None else not_checked(sweep), source)
     parts.append("\n".join([*_next_lines(fits), labelled("AUDIT", audit)]))
     return "\n\n".join(p for p in parts if p)
 
@@ -137,22 +216,40 @@ def _view_text(view: View, most: int | None) -> str:
     return "\n".join([view.title, replace(view.text, foot=()).text(most), *more, *view.text.foot])
 
 
-def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> list[tuple[str, MeasuredData]]:
+def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> list[_Shown]:
     """The files together as one, each sweep of a directory, each dataset, with its source as other commands take it.
 
     Of several kinds of load each is by itself.
     """
-    from calibrate.report.measured import measured, published
-
     files = [name for name in data if not Path(name).is_dir()]
     folders = [str(p) for name in data if Path(name).is_dir() for p in _sweeps_in(Path(name))]
     sources = [DataSource(names, None, columns) for names in ([files] if files else []) + [[name] for name in folders]]
-    found = []
-    for source in sources:
+    return [*(one for source in sources for one in _held(source)), *map(_published, datasets)]
+
+
+def _held(source: DataSource) -> list[_Shown]:
+    """What files hold: a sweep of each kind of load, or one file of latencies alone."""
+    from calibrate.report.measured import measured
+    from measure.loading import load_latencies
+
+    try:
         sweep = source.load()
-        parts = (replace(sweep, also=()), *sweep.also) if sweep.also else (sweep,)
-        found += [(source.arguments, measured(part, ", ".join(source.data))) for part in parts]
-    return [*found, *((f"--dataset {name}", published(name)) for name in datasets)]
+    except DataError:
+        alone = len(source.data) == 1 and source.columns is None
+        if not alone or (latencies := load_latencies(source.data[0])) is None:
+            raise
+        return [_Shown(source.arguments, latencies)]
+    parts = (replace(sweep, also=()), *sweep.also) if sweep.also else (sweep,)
+    return [_Shown(source.arguments, measured(part, ", ".join(source.data))) for part in parts]
+
+
+def _published(name: str) -> _Shown:
+    from calibrate.report.measured import published, published_latencies
+    from measure.datasets import about
+
+    if about(name).curve:
+        return _Shown(f"--dataset {name}", published(name))
+    return _Shown(f"--dataset {name}", *published_latencies(name))
 
 
 def _sweeps_in(directory: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, of_mean, reason_of
 from measure.repeats import flag_outliers, half_width, intervals
 from measure.sweep import Sweep, describe_series
-from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_bytes
 
 PERCENTILES = {"latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9"}
 _PUBLISHED = "bandwidth_published_bytes_per_s"
@@ -102,8 +102,17 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
         sweep,
         size_name,
         tuple(findings),
-        (str(who),) if who else (),
+        ((str(who),) if who else ()) + _no_knee(findings),
         sweep.name or title,
+    )
+
+
+def _no_knee(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Why no knee is fitted to curves over a delay that a cache answered: of the first of them."""
+    cached = [f for f in findings if f.check == "fits-a-cache" and f.severity == "error"]
+    more = f" (and {counted(len(cached) - 1, 'more curve')} likewise)" if len(cached) > 1 else ""
+    return tuple(
+        f"No knee is fitted to {f.series or 'these curves'}{more}: {f.hypothesis.rstrip('.')}." for f in cached[:1]
     )
 
 
@@ -123,7 +132,8 @@ def published(name: str) -> MeasuredData:
     """A dataset of the catalogue. DataError for an unknown name, and for a table that is not a curve."""
     info = about(name)
     notes = (f"As published, {info.source}. {info.anomaly}".strip(),)
-    return replace(measured(load_dataset(name), f"{info.title} ({name})"), notes=notes, name=name)
+    found = measured(load_dataset(name), f"{info.title} ({name})")
+    return replace(found, notes=(*notes, *found.notes), name=name)
 
 
 def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
@@ -177,10 +187,24 @@ def _mean(group: pd.DataFrame) -> dict[str, object]:
     for name in (end_of(column, "published") for column in PERCENTILES):
         if name in group:
             mean[name] = float(group[name].mean())
+    mean |= _mean_directions(group)
     for figure, column in PUBLISHED.items():
         if group[column].notna().any():
             weight = rate if figure == "latency_s" else np.ones(len(group))
             mean[column] = float(np.average(group[column].fillna(group[figure]), weights=weight))
+    return mean
+
+
+def _mean_directions(group: pd.DataFrame) -> dict[str, object]:
+    """Mean rate, latency and deviation of reads and of writes, where they are apart; times weighted by the rates."""
+    mean: dict[str, object] = {}
+    for kind in ("read", "write"):
+        if (rate := f"{kind}_throughput_per_s") not in group or not group[rate].notna().all():
+            continue
+        mean[rate] = float(group[rate].mean())
+        for column in (f"{kind}_latency_s", f"{kind}_latency_sd_s"):
+            if column in group:
+                mean[column] = float(np.average(group[column], weights=group[rate]))
     return mean
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.measured.points import PERCENTILES, MeasuredData
-from calibrate.report.table_text import end_of, origin_of, shown
+from calibrate.report.table_text import end_of, origin_of, quantity_text, shown
 from calibrate.report.view import FormattedTable
-from measure.origin import MEASURED
+from measure.origin import MEASURED, as_measured
 
 MOST_LOADS = 3
 MOST_LINES = 8
@@ -64,6 +66,31 @@ def with_loads(measured: MeasuredData, rows: pd.DataFrame, column: str) -> pd.Da
         for name, load in zip(rows[column], rows["load"], strict=True)
     ]
     return rows.assign(line=names)
+
+
+def extremes(measured: MeasuredData, rows: pd.DataFrame, column: str, names: Sequence[str]) -> str:
+    """The least and the most of a column of results with their places, in a sentence; "" where they are the same.
+
+    A place is named by the columns ``names`` (series, size_bytes, read_fraction, load) that vary.
+    """
+    values = as_measured(rows, column)
+    if not np.isfinite(values).any() or np.nanmin(values) == np.nanmax(values):
+        return ""
+    varying = [name for name in names if rows[name].nunique() > 1]
+    parts = []
+    for place in (int(np.nanargmin(values)), int(np.nanargmax(values))):
+        row = rows.iloc[place]
+        where = ", ".join(text for name in varying if (text := _place_text(measured, name, row[name])))
+        parts.append(f"{quantity_text(column, float(values[place]))}{f' ({where})' if where else ''}")
+    return f"{word_of(column).capitalize()} goes from {parts[0]} to {parts[1]}."
+
+
+def _place_text(measured: MeasuredData, name: str, value: object) -> str:
+    if name == "load":
+        return measured.load_type.at(float(str(value)))
+    if name == "read_fraction":
+        return f"{100 * float(str(value)):g} % reads"
+    return str(value) if name == "series" else quantity_text(name, float(str(value)))
 
 
 def columns_of(measured: MeasuredData, *first: str) -> list[str]:

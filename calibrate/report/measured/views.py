@@ -15,6 +15,7 @@ from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import LEVEL
 from calibrate.report.drawing import (
     DASHES,
+    GREY,
     ORANGE,
     PALETTE,
     SYMBOLS,
@@ -29,10 +30,13 @@ from calibrate.report.drawing import (
     size_scale,
     spans_decade,
 )
+from calibrate.report.measured.directions import direction_views
+from calibrate.report.measured.grids import both_rates, heat_maps
 from calibrate.report.measured.points import PERCENTILES, MeasuredData
 from calibrate.report.measured.tables import (
     axis_of,
     columns_of,
+    extremes,
     fewer_lines,
     rate_of,
     text_of,
@@ -45,7 +49,7 @@ from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay
-from measure.origin import IN_PLOTS, as_measured, foot_lines, symbols
+from measure.origin import IN_PLOTS, as_measured, as_published, corrected_rows, foot_lines, symbols
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 
@@ -56,21 +60,54 @@ def lines(parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisSca
     The y axis is in logarithms where the values span a decade.
     """
     values = np.concatenate([as_measured(rows, column) for _, rows, column in parts])
+    values = np.concatenate([values, *(as_published(corrected_rows(r, (x, c)), c) for _, r, c in parts)])
     figure = empty_figure(scale.title, axis.title, log_y=spans_decade(values[np.isfinite(values)]))
-    for i, (name, rows, column) in enumerate(parts[:MOST_LINES]):
+    for (name, rows, column), (i, dash) in zip(parts, _styles([rows for _, rows, _ in parts]), strict=False):
         colour = PALETTE[i % len(PALETTE)]
         figure.add_scatter(
             x=scale.at(rows[x].to_numpy(float)),
             y=axis.of(as_measured(rows, column)),
             mode="lines+markers",
             name=escape(name) or "all points",
-            line={"color": colour, "width": 2, "dash": DASHES[i // len(PALETTE) % len(DASHES)]},
+            line={"color": colour, "width": 2, "dash": DASHES[dash]},
             marker=marker(colour, symbols(rows, (x, column), SYMBOLS[i % len(SYMBOLS)]), 9),
             error_y=_error(rows, column, axis),
             showlegend=True,
         )
+    _add_published(figure, parts[:MOST_LINES], x, scale, axis)
     scale.apply(figure)
     return figure
+
+
+def _styles(parts: Sequence[pd.DataFrame]) -> list[tuple[int, int]]:
+    """The numbers of the colour and of the dash of the first lines.
+
+    Where lines differ in size and share of reads, the colour stands for the share and the dash for the size.
+    """
+    places = [{(r["read_fraction"], r["size_bytes"]) for r in p.to_dict("records")} for p in parts if "curve" in p]
+    each = [place.pop() for place in places if len(place) == 1]
+    shares, sizes = (list(dict.fromkeys(column)) for column in zip(*each, strict=True)) if each else ([], [])
+    alone = len(each) == len(parts) == len(set(each))
+    if alone and 1 < len(shares) <= len(PALETTE) and 1 < len(sizes) <= len(DASHES):
+        return [(shares.index(share), sizes.index(size)) for share, size in each]
+    return [(i, i // len(PALETTE) % len(DASHES)) for i in range(min(len(parts), MOST_LINES))]
+
+
+def _add_published(
+    figure: Drawing, parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisScale, axis: Axis
+) -> None:
+    """Grey crosses where what was published stands, of points of which one value drawn was corrected."""
+    for number, (_, rows, column) in enumerate(p for p in parts if len(corrected_rows(p[1], (x, p[2])))):
+        wrong = corrected_rows(rows, (x, column))
+        figure.add_scatter(
+            x=scale.at(as_published(wrong, x)),
+            y=axis.of(as_published(wrong, column)),
+            mode="markers",
+            name="as published, before the correction",
+            legendgroup="published",
+            showlegend=number == 0,
+            marker=marker(GREY, "x-thin-open", 8),
+        )
 
 
 def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None:
@@ -82,6 +119,7 @@ def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None
 
 _ENOUGH_FOR_A_KNEE = 3
 MOST_TAILS = 6
+TAILS = "1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9."
 
 
 def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") -> Section:
@@ -98,7 +136,10 @@ def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
         *_latency_bandwidth(measured, fits),
         *_against_load(measured),
         *_against_size(measured),
+        *both_rates(measured),
         *_against_mix(measured),
+        *heat_maps(measured),
+        *direction_views(measured),
         *_tails(measured),
         View("points", "Every point", caption, table, None, text_of(measured, table)),
     ]
@@ -238,15 +279,23 @@ def _against(
     """A view for each of ``columns`` against ``x``, a line for each ``by``; ``what`` names the varied quantity."""
     kept = columns_of(measured, *dict.fromkeys(("series", "size_bytes", "read_fraction", "load")))
     groups = [(str(name), group) for name, group in rows.groupby(by, sort=False)]
-    caption = f"The first {MOST_LINES} of {len(groups)} lines are drawn." if len(groups) > MOST_LINES else ""
-    caption += _bars_caption(measured)
+    more = f" The first {MOST_LINES} of {len(groups)} lines are drawn." if len(groups) > MOST_LINES else ""
+    more += _bars_caption(measured)
+    names = ("series", *(() if x == "series" else (x,)), *(() if x == "load" else ("load",)))
     views = []
     for column in columns:
         word = word_of(column)
         figure = lines([(name, group, column) for name, group in groups], x, scale, axis_of(measured, column, rows))
         title = f"{word.capitalize()} against {what}"
-        views.append(View(f"{word}-against-{kind}", title, caption.strip(), rows[kept], figure))
+        caption = f"{extremes(measured, rows, column, _places(names, rows))}{more}".strip()
+        views.append(View(f"{word}-against-{kind}", title, caption, rows[kept], figure))
     return views
+
+
+def _places(names: Sequence[str], rows: pd.DataFrame) -> list[str]:
+    """Of the columns that name a point, those that tell more than the series does."""
+    several = rows["series"].nunique() > 1
+    return [name for name in names if name in ("series", "load") or not several]
 
 
 def _tails(measured: MeasuredData) -> list[View]:
@@ -265,7 +314,7 @@ def _tails(measured: MeasuredData) -> list[View]:
             View(
                 f"tails-{number}",
                 f"Tail latency: {group['series'].iloc[0]}",
-                f"1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9.{_bars_caption(measured)}",
+                f"{TAILS}{_bars_caption(measured)}",
                 ordered[["series", "load", *with_ends(measured, list(labels))]],
                 lines([(label, ordered, c) for c, label in labels.items()], "load", scale, axis),
             )

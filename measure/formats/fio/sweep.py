@@ -323,7 +323,8 @@ def _directions(record: FioRecord) -> dict[str, float]:
     if len(record.directions) < 2:
         return {}
     rates = {f"{d}_throughput_per_s": rate for d, (rate, _) in record.directions.items()}
-    return rates | {f"{d}_latency_s": latency.mean_s for d, (_, latency) in record.directions.items()}
+    means = {f"{d}_latency_s": latency.mean_s for d, (_, latency) in record.directions.items()}
+    return rates | means | {f"{d}_latency_sd_s": latency.sd_s for d, (_, latency) in record.directions.items()}
 
 
 def _unchecked(record: FioRecord) -> str | None:

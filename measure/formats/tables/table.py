@@ -271,7 +271,21 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
         **({ORIGIN["throughput_per_s"]: computed("bandwidth / block")} if is_computed else {}),
         **({"engine": text["engine"] or None} if "engine" in text else {}),
         **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
+        **_directions(value, block),
     }
+
+
+def _directions(value: Mapping[str, Number], block: Number) -> dict[str, Number]:
+    """Columns of rate and latency of reads and of writes where the table has both; None where a direction is idle."""
+    if not {"read_latency", "write_latency"} <= value.keys():
+        return {}
+    found: dict[str, Number] = {}
+    for kind in ("read", "write"):
+        moved = value.get(f"{kind}_bandwidth")
+        rate = value.get(f"{kind}_throughput") or (moved / block if moved and block else None)
+        found[f"{kind}_throughput_per_s"] = rate
+        found[f"{kind}_latency_s"] = value[f"{kind}_latency"] if rate else None
+    return found
 
 
 Number = float | None

@@ -1,0 +1,140 @@
+"""A table of latencies alone, as tables and pictures: percentiles over the depth, and bars with their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from calibrate.report.drawing import (
+    AXIS,
+    BLUE,
+    GREY,
+    INK,
+    RED,
+    AxisScale,
+    Drawing,
+    interval,
+    latency_axis,
+    powers_of_two,
+)
+from calibrate.report.measured.directions import POOLED, SPREAD, pooled
+from calibrate.report.measured.points import PERCENTILES
+from calibrate.report.measured.views import lines
+from calibrate.report.table_text import shown
+from calibrate.report.view import Section, View
+from measure.datasets import about, dataset_latencies
+from measure.formats.tables.latencies import LatencyTable
+from measure.sweep import Provenance
+from measure.units import format_duration
+
+NO_CURVE = "No knee is fitted: the table has latencies, but no throughput."
+
+
+def latency_section(table: LatencyTable, title: str = "", notes: Sequence[str] = ()) -> Section:
+    """The section of a table of latencies: percentiles over the load, bars with their spread, the table."""
+    views = [*_percentiles(table), *_spread(table), _points(table)]
+    provenance = Provenance(tool="csv", source=table.name)
+    name = Path(table.name).stem
+    return Section(title or table.name, views, table.findings, provenance, notes=(*notes, NO_CURVE), name=name)
+
+
+def published_latencies(name: str) -> tuple[LatencyTable, str, tuple[str, ...]]:
+    """A dataset of the catalogue that has latencies alone, its title, and what to mind."""
+    info = about(name)
+    note = f"As published, {info.source}. {info.anomaly}".strip()
+    return dataset_latencies(name), f"{info.title} ({name})", (note,)
+
+
+def _points(table: LatencyTable) -> View:
+    known = [c for c in table.points if c != "read_fraction" and table.points[c].notna().any()]
+    rows = table.points[known]
+    return View("points", "Every point", "", rows, None, shown(rows, {"load": table.load_name}))
+
+
+def _percentiles(table: LatencyTable) -> list[View]:
+    """A picture for each workload whose percentiles are known at several loads."""
+    known = {c: label for c, label in PERCENTILES.items() if c in table.points and table.points[c].notna().any()}
+    views = []
+    for number, (series, rows) in enumerate(table.points.dropna(subset=["load"]).groupby("series", sort=False), 1):
+        if rows["load"].nunique() < 2 or not known:
+            continue
+        ordered, values = rows.sort_values("load"), rows[list(known)].to_numpy(float)
+        places = powers_of_two(ordered["load"].to_numpy(float))
+        scale = AxisScale(table.load_name, tuple((float(n), f"{n:,}") for n in places))
+        figure = lines([(label, ordered, c) for c, label in known.items()], "load", scale, latency_axis(values))
+        low, high = (ordered.iloc[i] for i in (0, -1))
+        last, label = list(known.items())[-1]
+        said = (
+            f"The {label} goes from {format_duration(low[last])} at {table.load_name} {low['load']:g} to "
+            f"{format_duration(high[last])} at {high['load']:g}."
+        )
+        views.append(View(f"tails-{number}", f"Percentiles over {table.load_name}: {series}", said, ordered, figure))
+    return views
+
+
+def _spread(table: LatencyTable) -> list[View]:
+    """Bars of the means with their standard deviations, and reads and writes together, at the first load of each."""
+    points = table.points
+    if not {"latency_s", "latency_sd_s"} <= set(points) or points["latency_s"].isna().all():
+        return []
+    rows = pd.concat([part for _, part in _by_block(points.drop_duplicates("series"))], ignore_index=True)
+    axis = latency_axis(rows["latency_s"].to_numpy(float))
+    colours = {1.0: BLUE, 0.0: RED}
+    figure = Drawing(
+        xaxis={**AXIS, "showgrid": False, "rangemode": "normal"},
+        yaxis={**AXIS, "title": {"text": axis.title}, "rangemode": "tozero"},
+        showlegend=False,
+    )
+    mean, deviation = (rows[c].to_numpy(float) for c in ("latency_s", "latency_sd_s"))
+    figure.data.append(
+        {
+            "type": "bar",
+            "x": [[name.rpartition(" ")[part] for name in rows["series"]] for part in (0, 2)],
+            "y": axis.of(mean),
+            "marker": {"color": [colours.get(share, GREY) for share in rows["read_fraction"]]},
+            "error_y": interval(
+                *map(axis.of, (mean, np.maximum(mean - deviation, 0), mean + deviation)), width=4, color=INK
+            ),
+            "hovertemplate": "%{x}<br>%{y:.4g}<extra></extra>",
+        }
+    )
+    return [
+        View(
+            "spread",
+            "Mean latency with its spread",
+            _spread_caption(rows),
+            rows,
+            figure,
+            shown(rows, {"read_fraction": "reads"}),
+        )
+    ]
+
+
+def _by_block(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The workloads by their names but for the last word, a read and a write with what they are together."""
+    found = []
+    for block, group in rows.groupby(rows["series"].str.rpartition(" ")[0], sort=False):
+        pair = group[group["read_fraction"].isin([0.0, 1.0])]
+        together = []
+        if sorted(pair["read_fraction"]) == [0.0, 1.0]:
+            mean, deviation = pooled(pair["latency_s"].tolist(), pair["latency_sd_s"].tolist(), [1, 1])
+            row = {"series": f"{block} together", "read_fraction": 0.5, "latency_s": mean, "latency_sd_s": deviation}
+            together = [pd.DataFrame([{**dict.fromkeys(group.columns, np.nan), **row}])]
+        found.append((str(block), pd.concat([group, *together], ignore_index=True)))
+    return found
+
+
+def _spread_caption(rows: pd.DataFrame) -> str:
+    alone = rows[rows["read_fraction"].isin([0.0, 1.0])]
+    least, most = (alone.loc[alone["latency_s"].agg(end)] for end in ("idxmin", "idxmax"))
+    said = (
+        f"{least['series']} takes {format_duration(least['latency_s'])}, {most['series']} "
+        f"{format_duration(most['latency_s'])}. {SPREAD}"
+    )
+    together = (rows["read_fraction"] == 0.5).any()
+    return (
+        f"{said} ~ Together is computed for as many reads as writes, which is assumed. {POOLED}" if together else said
+    )

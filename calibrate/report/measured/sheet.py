@@ -1,0 +1,112 @@
+"""A data sheet's figures beside what was measured: lines in the pictures, and the ratio in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from calibrate.report.drawing import GREY, LOG, PURPLE, Drawing, spans_decade
+from calibrate.report.measured.points import MeasuredData
+from calibrate.report.measured.tables import axis_of
+from calibrate.report.view import View
+from measure.origin import MEASURED, as_measured
+from measure.units import format_duration, format_rate
+
+NEAR = 1.5
+"""Ratios up to this are told in percent."""
+DASHES = {"reads": "dash", "writes": "dot", "latency": "dash"}
+
+
+@dataclass(frozen=True)
+class DataSheet:
+    """What a data sheet promises: reads and writes a second, and the latency of one request alone; None: not given."""
+
+    read_per_s: float | None = None
+    write_per_s: float | None = None
+    latency_s: float | None = None
+
+    @property
+    def rates(self) -> dict[str, tuple[float, float]]:
+        """Direction -> (share of reads, requests a second)."""
+        given = (("reads", 1.0, self.read_per_s), ("writes", 0.0, self.write_per_s))
+        return {name: (share, rate) for name, share, rate in given if rate is not None}
+
+
+def with_sheet(measured: MeasuredData, views: Sequence[View], sheet: DataSheet) -> list[View]:
+    """The views with the promised figures as lines in those of throughput and of latency over one quantity."""
+    sentences = sheet_lines(measured, sheet)
+    found = []
+    for view in views:
+        kind, _, over = view.name.partition("-against-")
+        if view.figure is None or over not in ("load", "size", "mix") or measured.memory:
+            found.append(view)
+            continue
+        if kind == "throughput":
+            axis = axis_of(measured, "throughput_per_s", view.table)
+            for name, (_, rate) in sheet.rates.items():
+                _add_line(view.figure, axis.factor * rate, f"data sheet: {format_rate(rate)} {name}", DASHES[name])
+        elif sheet.latency_s is not None:
+            axis = axis_of(measured, "latency_s", view.table)
+            words = f"data sheet: {format_duration(sheet.latency_s)}"
+            _add_line(view.figure, axis.factor * sheet.latency_s, words, DASHES["latency"])
+        said = [line for line in sentences if ("latency" in line) == (kind == "latency")]
+        found.append(replace(view, caption=" ".join([view.caption, *said])))
+    return found
+
+
+def _add_line(figure: Drawing, y: float, name: str, dash: str) -> None:
+    """A line across the points of ``figure`` at ``y``."""
+    x, drawn = (np.concatenate([np.asarray(t[letter], dtype=float) for t in figure.data]) for letter in "xy")
+    if spans_decade(np.append(drawn[np.isfinite(drawn)], y)):
+        figure.update_yaxes(**LOG)
+    figure.add_scatter(
+        x=[float(x.min()), float(x.max())],
+        y=[y, y],
+        mode="lines",
+        name=name,
+        line={"color": PURPLE if "writes" in name else GREY, "dash": dash, "width": 2},
+    )
+
+
+def sheet_lines(measured: MeasuredData, sheet: DataSheet) -> list[str]:
+    """Each promised figure against the best that was measured, in a sentence."""
+    table, lines = measured.table, []
+    for name, (share, rate) in sheet.rates.items():
+        rows = table[table["read_fraction"] == share] if table["read_fraction"].notna().any() else table
+        if rows.empty:
+            lines.append(f"The data have no 100 % {name} to hold against the data sheet.")
+            continue
+        what = name.capitalize() if table["read_fraction"].notna().any() else "Requests of an unknown mix"
+        row = rows.iloc[int(np.nanargmax(as_measured(rows, "throughput_per_s")))]
+        best = format_rate(float(row["throughput_per_s"]))
+        if (origin := row["throughput_origin"]) != MEASURED:
+            best += f" ({origin})"
+        ratio = against(float(row["throughput_per_s"]) / rate)
+        where = _place(measured, row)
+        lines.append(f"{what} reach {best} at most ({where}): {ratio} the data sheet's {format_rate(rate)}.")
+    if sheet.latency_s is not None:
+        row = table.iloc[int(np.nanargmin(as_measured(table, "latency_s")))]
+        least = float(np.nanmin(as_measured(table, "latency_s")))
+        lines.append(
+            f"The shortest mean latency is {format_duration(least)} ({_place(measured, row)}): "
+            f"{against(least / sheet.latency_s)} the data sheet's {format_duration(sheet.latency_s)}."
+        )
+    return lines
+
+
+def against(ratio: float) -> str:
+    """A ratio to what was promised, before the promise: in percent where it is near 1.
+
+    >>> against(0.92), against(2.35), against(0.066)
+    ('92 % of', '2.4 times', '15 times less than')
+    """
+    if 1 / NEAR <= ratio <= NEAR:
+        return f"{100 * ratio:.0f} % of"
+    return f"{ratio:.2g} times" if ratio > 1 else f"{1 / ratio:.2g} times less than"
+
+
+def _place(measured: MeasuredData, row: pd.Series) -> str:
+    return f"{row['series']}, {measured.load_type.at(float(row['load']))}"

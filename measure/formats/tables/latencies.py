@@ -1,0 +1,160 @@
+"""Tables of latencies alone: means, spreads and percentiles by workload and load, without a throughput.
+
+A row is a workload at a load, or the table is turned: the first column names a statistic ("95th Percentile Latency"),
+and each further column is a workload. Such a table is no curve, and no model is fitted to it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.tables.cells import TextTable, number, read_table
+from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, plain_name, recognise
+from measure.units import format_duration, parse_mix
+
+STATISTICS = ("latency", "latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
+_BEYOND: Mapping[str, float] = {"latency_p95": 0.05, "latency_p99": 0.01, "latency_p999": 0.001}
+"""Percentile -> the share of requests that take longer."""
+_LOADS = (*LOAD_ROLES, "clients")
+_VARIANCE = re.compile(r"(?i)(?<![a-z])variance(?![a-z])")
+_UNIT = re.compile(r"_(ns|us|µs|ms|s)$")
+
+
+@dataclass(frozen=True)
+class LatencyTable:
+    """Latencies in seconds: ``points`` has ``series``, ``load`` (NaN where none is given) and the known ``STATISTICS``.
+
+    ``read_fraction`` is that which the name of a workload tells. ``load_name`` is the heading of the load.
+    """
+
+    name: str
+    points: pd.DataFrame
+    load_name: str = "N"
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The names of the workloads."""
+        return tuple(dict.fromkeys(self.points["series"]))
+
+    def of(self, series: str) -> LatencyTable:
+        """The same of one workload alone."""
+        findings = tuple(f for f in self.findings if f.series in (None, series))
+        return replace(self, points=self.points[self.points["series"] == series], findings=findings)
+
+
+def latency_table(text: str, name: str) -> LatencyTable | None:
+    """The latencies in a table of text; None for a table of anything else.
+
+    Raises DataError for a table that is empty or ragged, and for a cell that is not a number.
+
+    >>> found = latency_table("rw,iodepth,p50_us,p99_us\\nread,1,80,200\\nread,8,120,900", "tails.csv")
+    >>> found.points[["series", "load", "latency_p99_s"]].values.tolist()
+    [['read', 1.0, 0.0002], ['read', 8.0, 0.0009]]
+    """
+    table = _upright(read_table(text, name))
+    roles = {role.role: role for column in reversed(table.header) if (role := _role(column)) is not None}
+    known = [role for role in STATISTICS if role in roles]
+    if len(known) < 2 or any(role.endswith(("throughput", "bandwidth")) for role in roles):
+        return None
+    load = next((roles[role] for role in _LOADS if role in roles), None)
+    rows = [_row(line, cells, roles, load, known, name) for line, cells in table.rows]
+    points, findings = pd.DataFrame(rows), list[Finding]()
+    if _VARIANCE.search(plain_name(roles["latency_sd"].column) if "latency_sd" in roles else ""):
+        points, findings = _of_variances(points, roles["latency_sd"].scale)
+    return LatencyTable(name, points, "N" if load is None else load.column.replace("_", " "), tuple(findings))
+
+
+def _role(column: str) -> ColumnRole | None:
+    """The role of a column; of a variance that of the deviation, which its number may be."""
+    name = _VARIANCE.sub("sd", column)
+    found = recognise(name) or recognise(f"latency {name}")
+    return None if found is None else ColumnRole(found.role, column, found.scale, found.unit)
+
+
+def _upright(table: TextTable) -> TextTable:
+    """A row for each workload, where the rows of the table are statistics."""
+    unit = _UNIT.search(plain_name(table.header[0]))
+    names = [_with_unit(cells[table.header[0]], unit) for _, cells in table.rows]
+    if sum(getattr(_role(name), "role", "") in STATISTICS for name in names) < 2:
+        return table
+    line = table.rows[0][0]
+    turned = [
+        (line, {"series": column, **dict(zip(names, (cells[column] for _, cells in table.rows), strict=True))})
+        for column in table.header[1:]
+    ]
+    return TextTable(("series", *names), tuple(turned), table.separator)
+
+
+def _with_unit(statistic: str, unit: re.Match[str] | None) -> str:
+    return statistic if unit is None or _UNIT.search(plain_name(statistic)) else f"{statistic} {unit[1]}"
+
+
+def _row(
+    line: int,
+    cells: Mapping[str, str],
+    roles: Mapping[str, ColumnRole],
+    load: ColumnRole | None,
+    known: list[str],
+    name: str,
+) -> dict[str, object]:
+    words = [cells[roles[r].column] for r in ("series", "block", "pattern", "mix") if r in roles]
+    series = " ".join(word.replace("_", " ") for word in words if word) or "all requests"
+    values = {role: number(cells[roles[role].column], roles[role], line, name) for role in known}
+    if below := [role for role, value in values.items() if value is not None and value < 0]:
+        raise DataError(f"{name}: line {line} has a negative {below[0].replace('_', ' ')}; correct it")
+    at = None if load is None else number(cells[load.column], load, line, name)
+    read = next((share for text in (*words, series) if (share := _share(text)) is not None), math.nan)
+    return {
+        "series": series,
+        "load": math.nan if at is None else at,
+        "read_fraction": read,
+        **{f"{role}_s": math.nan if value is None else value for role, value in values.items()},
+    }
+
+
+def _share(text: str) -> float | None:
+    """The share of reads that a name tells: of a mix its ratio, else the one direction that it names."""
+    if (told := parse_mix(text).read_fraction) is not None:
+        return told
+    named = {word for word in ("read", "write") if re.search(rf"(?i){word}", text)}
+    return {"read": 1.0, "write": 0.0}[named.pop()] if len(named) == 1 else None
+
+
+def _of_variances(points: pd.DataFrame, unit_s: float) -> tuple[pd.DataFrame, list[Finding]]:
+    """The points with deviations in place of variances, or of what was only called so, and the finding on it.
+
+    A share p beyond a percentile q needs a variance of (q - mean)^2 p / (1 - p) at least (Cantelli 1928).
+    ``unit_s`` is the unit of the table's times.
+    """
+    variance = points["latency_sd_s"] * unit_s
+    for role, beyond in _BEYOND.items():
+        if f"{role}_s" not in points or "latency_s" not in points:
+            continue
+        least = (points[f"{role}_s"] - points["latency_s"]).clip(lower=0) ** 2 * beyond / (1 - beyond)
+        if (refuted := variance < least).any():
+            row = points[refuted].iloc[0]
+            need = (float(least[refuted].iloc[0]), int(refuted.sum()), len(points))
+            return points, [_no_variance(row, role, unit_s, *need)]
+    return points.assign(latency_sd_s=variance**0.5), []
+
+
+def _no_variance(row: pd.Series, role: str, unit_s: float, least: float, count: int, of: int) -> Finding:
+    percentile = {"latency_p95": "p95", "latency_p99": "p99", "latency_p999": "p99.9"}[role]
+    return Finding(
+        "variance",
+        "error",
+        f"a variance of {1e12 * unit_s * row['latency_sd_s']:.3g} µs² is too small for a mean of "
+        f"{format_duration(row['latency_s'])} and a {percentile} of {format_duration(row[f'{role}_s'])}, which need "
+        f"{1e12 * least:.3g} µs² at least (Cantelli's inequality); so with {count} of {of} workloads.",
+        "the column holds standard deviations, as fio prints them, under the name of a variance.",
+        "take the numbers as standard deviations; they are shown so here.",
+        str(row["series"]),
+    )
