@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -24,6 +22,7 @@ from measure.directories import read_measurement
 from measure.errors import DataError
 from measure.formats.by_format import NoMeasurementError
 from measure.loading import load
+from measure.machine.process import end_with_parent
 from measure.sweep import Sweep
 from measure.text_files import shown_name
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
@@ -34,8 +33,6 @@ from qsim.text_table import labelled, table
 Work = TypeVar("Work")
 Found = TypeVar("Found")
 
-LOOK_EVERY_S = 0.5
-"""Seconds between a worker's checks that its parent is alive."""
 BATCH = 50
 """The most pieces of work that a worker gets at a time."""
 FittedCurve = tuple[dict[str, Any], Mapping[float, float]]
@@ -60,7 +57,7 @@ def spread(
     with ExitStack() as stack:
         results: Iterable[Found] = map(function, work)
         if processes > 1:
-            pool = ProcessPoolExecutor(processes, get_context("spawn"), _watch_parent, (os.getpid(),))
+            pool = ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent)
             chunk = min(BATCH, -(-len(work) // processes))
             results = stack.enter_context(pool).map(function, work, chunksize=chunk)
         for result in results:
@@ -68,17 +65,6 @@ def spread(
             if progress is not None:
                 progress(len(done) / len(work))
     return done
-
-
-def _watch_parent(parent: int) -> None:
-    """End this process when its parent ends, also if the parent is killed."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(LOOK_EVERY_S)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 FIGURES = (

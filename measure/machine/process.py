@@ -236,6 +236,24 @@ def _die_with_parent(timer_slack_ns: int | None) -> Callable[[], None] | None:
     return prepare
 
 
+def end_with_parent() -> None:
+    """End this process of a pool when the process that started it ends, also where that one is killed.
+
+    This module is light: a worker calls it before it imports what it computes with, which takes seconds.
+    """
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def _ended(child: subprocess.Popen[bytes]) -> bool:
     """Whether the program has ended, if possible without reaping it, so that its group's number is not reused."""
     if child.returncode is not None:

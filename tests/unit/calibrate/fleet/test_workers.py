@@ -12,20 +12,33 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-import sys
-from calibrate.fleet.drives import spread
-import sleeping
+import os, sys, time
 if __name__ == "__main__":
-    spread(sleeping.work, [sys.argv[1]] * 4, workers=2)
+    from calibrate.fleet.drives import spread
+    from sleeping import work
+    spread(work, [sys.argv[1]] * 4, workers=2)
+else:
+    class Slow:  # a worker's imports, on a busy machine
+        def find_spec(self, name, path=None, target=None):
+            if name == "{slow}":
+                from sleeping import work
+                work(sys.argv[1])
+    sys.meta_path.insert(0, Slow())
+"""
+SLEEPING = """
+import os, time
+def work(folder):
+    open(f"{folder}/{os.getpid()}.pid", "w").close()
+    time.sleep(60)
+import calibrate.fleet.drives
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc (Linux)")
-def test_workers_end_when_their_parent_is_killed(tmp_path: Path, repository: Path) -> None:
-    (tmp_path / "sleeping.py").write_text(
-        "import os, time\ndef work(folder):\n    open(f'{folder}/{os.getpid()}.pid', 'w').close()\n    time.sleep(60)\n"
-    )
-    (tmp_path / "main.py").write_text(PROGRAM)
+@pytest.mark.parametrize("slow", ["no module of this name", "pandas"], ids=["at work", "while it imports"])
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path, repository: Path, slow: str) -> None:
+    (tmp_path / "sleeping.py").write_text(SLEEPING)
+    (tmp_path / "main.py").write_text(PROGRAM.replace("{slow}", slow))
     program = subprocess.Popen(
         [sys.executable, "main.py", str(tmp_path)],
         cwd=tmp_path,
