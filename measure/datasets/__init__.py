@@ -166,7 +166,7 @@ def audit_dataset(name: str) -> list[Finding]:
 def dataset_latencies(name: str) -> LatencyTable:
     """A dataset of latencies alone, in seconds, with what its audit finds. DataError for a dataset that is a curve.
 
-    >>> dataset_latencies("002-ssd-tails").points["latency_p999_s"].max()
+    >>> float(dataset_latencies("002-ssd-tails").points["latency_p999_s"].max())
     0.00224461
     """
     info, found = about(name), latency_table(_text(name), name)

@@ -20,9 +20,10 @@ from qsim.distributions import Distribution, Exponential
 from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
 from qsim.models.station import ByName
+from qsim.models.written import as_written
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Arrivals:
     """Customers of a class that come from outside and finally leave.
 
@@ -36,6 +37,8 @@ class Arrivals:
     """
 
     rate: float | Distribution | Mapping[str, float | Distribution]
+
+    __repr__ = as_written
 
     def __post_init__(self) -> None:
         checked: Any

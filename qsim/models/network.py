@@ -31,13 +31,14 @@ from qsim.models.customers import (
 )
 from qsim.models.station import ByName, ClassName, Station
 from qsim.models.visits import GeometricVisits
+from qsim.models.written import as_written
 from qsim.result import shown_by
 
 ONLY_CLASS = "customers"
 SUM_ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Network:
     """Stations by name, the customers, and their routes.
 
@@ -66,6 +67,8 @@ class Network:
     stations: Mapping[str, Station]
     customers: Customers | Mapping[ClassName, Customers] | None = None
     routing: Mapping[str, Any] | None = None
+
+    __repr__ = as_written
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stations", _stations(self.stations))

@@ -15,8 +15,10 @@ from qsim.errors import InvalidParameterError
 from qsim.models.customers import Arrivals, require_arrivals
 from qsim.models.network import Network
 from qsim.models.station import Delay, Discipline, Queues, Station
+from qsim.models.written import written
 
 
+@written
 def Open(  # noqa: N802
     arrivals: Distribution,
     service: Distribution,
@@ -39,6 +41,7 @@ def Open(  # noqa: N802
     return Network({"station": station}, Arrivals(require_arrivals("arrivals", arrivals)))
 
 
+@written
 def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N802
     """``population`` customers circulate through ``stations``, a list of Station and Delay, in order.
 
@@ -55,6 +58,7 @@ def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N8
     return Network(named, population)
 
 
+@written
 def Tandem(arrivals: Distribution, stations: Sequence[Station]) -> Network:  # noqa: N802
     """Stations one after another, as a request passes host, device and link.
 
@@ -99,6 +103,7 @@ def _constant(service_time: object) -> Deterministic:
     return Deterministic(_check.positive("service_time", service_time))
 
 
+@written
 def MM1(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
     """M/M/1: Poisson arrivals, exponential service, one server.
 
@@ -109,6 +114,7 @@ def MM1(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
     return MMc(arrival_rate, service_rate, 1)
 
 
+@written
 def MMc(arrival_rate: float, service_rate: float, servers: int) -> Network:  # noqa: N802
     """M/M/c: Poisson arrivals, exponential service, ``servers`` servers and one queue.
 
@@ -119,6 +125,7 @@ def MMc(arrival_rate: float, service_rate: float, servers: int) -> Network:  # n
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers)
 
 
+@written
 def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Network:  # noqa: N802
     """M/M/1/K: as M/M/1, with ``capacity`` places in all; an arrival that finds them taken is lost.
 
@@ -129,6 +136,7 @@ def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Network:  #
     return MMcK(arrival_rate, service_rate, 1, capacity)
 
 
+@written
 def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) -> Network:  # noqa: N802
     """M/M/c/K: as M/M/c, with ``capacity`` places in all, the servers included.
 
@@ -139,6 +147,7 @@ def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) 
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers, capacity)
 
 
+@written
 def MD1(arrival_rate: float, service_time: float) -> Network:  # noqa: N802
     """M/D/1: Poisson arrivals, every service takes ``service_time``.
 
@@ -149,6 +158,7 @@ def MD1(arrival_rate: float, service_time: float) -> Network:  # noqa: N802
     return MG1(arrival_rate, _constant(service_time))
 
 
+@written
 def MG1(arrival_rate: float, service: Distribution) -> Network:  # noqa: N802
     """M/G/1: Poisson arrivals, any service distribution, one server.
 
@@ -159,6 +169,7 @@ def MG1(arrival_rate: float, service: Distribution) -> Network:  # noqa: N802
     return Open(_poisson(arrival_rate), service)
 
 
+@written
 def MGc(arrival_rate: float, service: Distribution, servers: int) -> Network:  # noqa: N802
     """M/G/c: as M/G/1, with ``servers`` servers and one queue.
 
@@ -170,6 +181,7 @@ def MGc(arrival_rate: float, service: Distribution, servers: int) -> Network:  #
     return Open(_poisson(arrival_rate), service, servers)
 
 
+@written
 def GG1(arrivals: Distribution, service: Distribution) -> Network:  # noqa: N802
     """G/G/1: any independent times between arrivals and of service, one server.
 
@@ -181,6 +193,7 @@ def GG1(arrivals: Distribution, service: Distribution) -> Network:  # noqa: N802
     return Open(arrivals, service)
 
 
+@written
 def GGc(arrivals: Distribution, service: Distribution, servers: int) -> Network:  # noqa: N802
     """G/G/c: as G/G/1, with ``servers`` servers and one queue.
 
@@ -191,6 +204,7 @@ def GGc(arrivals: Distribution, service: Distribution, servers: int) -> Network:
     return Open(arrivals, service, servers)
 
 
+@written
 def MMcN(population: int, think_time: float, service_time: float, servers: int = 1) -> Network:  # noqa: N802
     """M/M/c//N, the machine repairman: ``population`` customers think, queue, are served, and think again.
 

@@ -12,6 +12,7 @@ from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
 from qsim.models.visits import visits_of
+from qsim.models.written import as_written, written
 
 ClassName: TypeAlias = str
 Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
@@ -47,7 +48,7 @@ class ByName(Mapping[str, Any]):
         return repr(self._given)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Station:
     """A place where customers are served.
 
@@ -84,6 +85,8 @@ class Station:
     priority: Mapping[ClassName, int] = field(default_factory=dict)
     name: str = field(default="", compare=False)
     most: int | None = None
+
+    __repr__ = as_written
 
     def __post_init__(self) -> None:
         self._set(
@@ -172,6 +175,7 @@ class Station:
         return self.servers if self.speeds is None else self.speeds[-1]
 
 
+@written
 def Delay(time: Distribution | float | Mapping[ClassName, Distribution | float]) -> Station:  # noqa: N802
     """A station where every customer is served at once: think time, a wire, a host.
 

@@ -129,7 +129,7 @@ def crossover(block_bytes: Sequence[float], rate: Sequence[float], moved: Sequen
 
     >>> found = crossover([4096, 16384, 65536], [100e3, 80e3, 20e3], [0.4e9, 1.3e9, 1.3e9])
     >>> round(found.block_bytes / 1024), round(found.share, 2)
-    (11, 0.85)
+    (12, 0.84)
     """
     of_rate, of_bytes = np.array(rate) / np.max(rate), np.array(moved) / np.max(moved)
     gap, size = of_rate - of_bytes, np.log(np.array(block_bytes))
