@@ -1,8 +1,9 @@
-"""A class on a lab of this machine: ``python tests/class_load.py [STUDENTS] [SECONDS] [SLOW]``.
+"""A class on a lab of this machine: ``python tests/class_load.py [STUDENTS] [SECONDS] [SLOW] [ADDRESSES]``.
 
-Each student has an address of its own (127.x.y.z), loads the page with its scripts, seals a guess, and asks for news
-twice a second. Before that, SLOW connections from one address and as many from different ones send a part of a request
-and stop. It prints JSON: response times in seconds, and failures.
+Each student joins by the code, loads the page with its scripts, seals a guess, and asks for news twice a second. They
+stand behind ADDRESSES addresses (127.x.y.z), each behind its own where none are given. Before that, SLOW connections
+from one address and as many from different ones send a part of a request and stop. It prints JSON: response times in
+seconds, and failures.
 """
 
 from __future__ import annotations
@@ -62,9 +63,9 @@ def _quantiles(values: list[float]) -> dict[str, float]:
 class Browser:
     """One connection that is kept open, from one address."""
 
-    def __init__(self, port: int, token: str, address: str, times: Times) -> None:
+    def __init__(self, port: int, address: str, times: Times) -> None:
         self.port, self.address, self.times = port, address, times
-        self.cookie = f"qsim-lab-{port}={token}"
+        self.cookie = ""
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, kind: str, path: str, body: object = None) -> bytes:
@@ -85,10 +86,10 @@ class Browser:
             self.streams = None
             return b""
         self.times.seconds.setdefault(kind, []).append(time.monotonic() - start_s)
-        if status != 200:
+        if status != (302 if kind == "join" else 200):
             self.times.failures.append(f"{kind}: status {status}")
-        if found := re.search(r"set-cookie: (\S+-session=\w+)", headers, re.I):
-            self.cookie += f"; {found[1]}"
+        if found := re.search(r"set-cookie: (qsim-lab[^;]+)", headers, re.I):
+            self.cookie = found[1]
         return answer
 
     async def _exchange(self, request: bytes) -> tuple[int, str, bytes]:
@@ -101,11 +102,18 @@ class Browser:
         return int(headers.split()[1]), headers, await reader.readexactly(int(length[1]) if length else 0)
 
 
-async def student(number: int, port: int, token: str, until_s: float, times: Times) -> None:
+async def joined(port: int, token: str, address: str, times: Times) -> Browser:
+    """A browser that has joined by a token."""
+    browser = Browser(port, address, times)
+    await browser.ask("join", f"/run?token={token}")
+    return browser
+
+
+async def student(number: int, port: int, token: str, address: str, until_s: float, times: Times) -> None:
     """One student: the page, a guess, news."""
     draw = random.Random(number)
     await asyncio.sleep(draw.uniform(0, ARRIVE_S))
-    browser = Browser(port, token, f"127.1.{1 + number // 250}.{1 + number % 250}", times)
+    browser = await joined(port, token, address, times)
     page = (await browser.ask("page", "/run")).decode()
     for path in re.findall(r'(?:src|href)="(/[^"]+)"', page):
         await browser.ask("script", path.replace("&amp;", "&"))
@@ -118,7 +126,9 @@ async def student(number: int, port: int, token: str, until_s: float, times: Tim
     inputs = [
         {"id": f"run-{b}", "property": "n_clicks", "value": 1 if b == "guess" else None} for b in ("guess", "undo")
     ]
-    await browser.ask("guess", "/_dash-update-component", {**GUESS, "inputs": inputs, "state": state})
+    answer = await browser.ask("guess", "/_dash-update-component", {**GUESS, "inputs": inputs, "state": state})
+    if b"You sealed" not in answer:
+        times.failures.append(f"guess: {answer.decode()[:200]}")
     seen = 0
     while time.monotonic() < until_s:
         await asyncio.sleep(NEWS_S)
@@ -137,9 +147,14 @@ async def hold(port: int, count: int, addresses: list[str]) -> list[asyncio.Stre
     return held
 
 
-async def measured(port: int, token: str, students: int, seconds: float, slow: int) -> dict[str, object]:
-    """The times of a page while connections are held, then those of the class."""
-    teacher = Browser(port, token, "127.0.0.1", Times())
+async def measured(
+    port: int, tokens: tuple[str, str], students: int, seconds: float, slow: int, addresses: int
+) -> dict[str, object]:
+    """The times of a page while connections are held, then those of the class; ``tokens``: the teacher's, the code."""
+    token, code = tokens
+    teacher = await joined(port, token, "127.0.0.1", Times())
+    await _open_run(teacher)
+    teacher.times = Times()
     await teacher.ask("alone", "/run")
     held = await hold(port, slow, ["127.2.0.1"])
     for _ in range(5):
@@ -150,36 +165,38 @@ async def measured(port: int, token: str, students: int, seconds: float, slow: i
     for writer in held:
         writer.close()
     times, until_s = Times(), time.monotonic() + seconds
-    await asyncio.gather(*(student(n, port, token, until_s, times) for n in range(students)))
+    places = [f"127.1.{1 + n // 250}.{1 + n % 250}" for n in range(addresses)]
+    everybody = (student(n, port, code, places[n % addresses], until_s, times) for n in range(students))
+    await asyncio.gather(*everybody)
     return {
         "students": students,
         "seconds": seconds,
         "slow": slow,
+        "addresses": addresses,
         "teacher": teacher.times.to_dict(),
         "class": times.to_dict(),
     }
 
 
-def main(students: int = 200, seconds: float = 60.0, slow: int = 1000) -> dict[str, object]:
+def main(students: int = 200, seconds: float = 60.0, slow: int = 1000, addresses: int = 0) -> dict[str, object]:
     """Start a lab, open a run, and measure."""
     with tempfile.TemporaryDirectory() as folder:
         argv = [*QSIM, "lab", "--no-browser", "--port", "0", "--host", "0.0.0.0", "--folder", f"{folder}/lab"]  # noqa: S104
         lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             assert lab.stdout is not None
-            lab.stdout.readline()
-            address = urlsplit(lab.stdout.readline().removeprefix("the lab: ").strip())
-            port, token = address.port or 0, address.query.removeprefix("token=")
-            asyncio.run(_open_run(port, token))
-            found = asyncio.run(measured(port, token, students, seconds, slow))
+            viewers, teachers = (urlsplit(lab.stdout.readline().strip().rpartition(" ")[2]) for _ in range(2))
+            tokens = teachers.query.removeprefix("token="), viewers.query.removeprefix("token=")
+            port = teachers.port or 0
+            found = asyncio.run(measured(port, tokens, students, seconds, slow, addresses or students))
         finally:
             lab.terminate()
             _, printed = lab.communicate(timeout=30)
     return {**found, "printed": [line for line in printed.splitlines() if "\x1b" in line]}
 
 
-async def _open_run(port: int, token: str) -> None:
-    buttons = ("open", "start", "stop", "reveal", "remove")
+async def _open_run(teacher: Browser) -> None:
+    buttons = ("open", "start", "stop", "reveal", "remove", "remove-between")
     state = {"device": DATASET, "culprit": None}
     body = {
         "output": "run-refusal.children",
@@ -188,9 +205,8 @@ async def _open_run(port: int, token: str) -> None:
         "state": [{"id": f"run-{k}", "property": "value", "value": v} for k, v in state.items()],
         "changedPropIds": ["run-open.n_clicks"],
     }
-    times = Times()
-    answer = await Browser(port, token, "127.0.0.1", times).ask("open", "/_dash-update-component", body)
-    assert not times.failures, (times.failures, answer)
+    answer = await teacher.ask("open", "/_dash-update-component", body)
+    assert not teacher.times.failures, (teacher.times.failures, answer)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ def build(table: RunTable) -> Dash:
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
     folder, watched = table.folder, WatchedDevices()
+    app.server.secret_key = folder.key()
     layouts: Mapping[str, Callable[[str], Component]] = {
         "Explore": explore.layout,
         "Run": lambda _: run.layout(table),

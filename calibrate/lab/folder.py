@@ -3,6 +3,7 @@
     FOLDER/runs/001/          a run: events.jsonl, order.json, guesses.jsonl, prediction.json, sweep/, report.html
     FOLDER/sweeps/            what the teacher puts there: sweep directories, fio JSON, MLC text, CSV tables
     FOLDER/disk/              the test file of fio, while a disk is measured
+    FOLDER/.key               what signs the sessions of browsers
 
 The page never names a path. It is given identifiers, which only this module turns into paths, and only into those that
 it found itself.
@@ -11,6 +12,7 @@ it found itself.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -23,7 +25,7 @@ import numpy as np
 
 from measure.errors import DataError, MeasureError, StoreError
 from measure.loads import Load
-from measure.machine.files import lock_file
+from measure.machine.files import lock_file, write_durably
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from measure import Sweep
 
 RUNS, SWEEPS, DISK = "runs", "sweeps", "disk"
+KEY, KEY_BYTES = ".key", 32
 RUN_DIGITS = 3
 KEPT = 24
 """Sources that stay in memory, and fits of their curves, until they change."""
@@ -131,6 +134,16 @@ class LabFolder:
     def run_directories(self) -> list[Path]:
         """The runs, the oldest first."""
         return sorted(p for p in (self.root / RUNS).iterdir() if p.is_dir() and p.name.isdecimal())
+
+    def key(self) -> bytes:
+        """The key that signs the sessions of browsers; a lab that is started again knows them. StoreError."""
+        path = self.root / KEY
+        try:
+            if not path.exists():
+                write_durably(path, secrets.token_bytes(KEY_BYTES), 0o600)
+            return path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{path} cannot be used: {error.strerror or error}") from error
 
     def new_run(self) -> Path:
         """Create a directory for a new run. StoreError where that fails."""

@@ -5,7 +5,9 @@ host of the lab (a foreign name that resolves to 127.0.0.1, DNS rebinding, does 
 be the lab's. Where the lab listens beyond the loopback, every browser brings a token once, in the address, and then a
 cookie: that of the class may watch and guess, that of the teacher may start and stop measurements too.
 
-A class joins by a code that one can read out, or by the address as a square of dots.
+A class joins by a code that one can read out, or by the address as a square of dots. Who joins gets a session in a
+signed cookie, and limits count by session, since a class may stand behind one address. A script makes no sessions of
+its own; it joins no faster than a class of one address does.
 """
 
 from __future__ import annotations
@@ -19,16 +21,12 @@ from urllib.parse import urlencode, urlsplit
 
 from dash import html
 from dash.development.base_component import Component
-from flask import Flask, Response, g, redirect, request
+from flask import Flask, Response, g, redirect, request, session
 
 from calibrate.lab.widgets import filled
 
-COOKIE = "qsim-lab-{port}"
-SESSION_DIGITS = 32
-MOST_ADDRESSES = 10_000
+SESSION_BYTES = 16
 MAX_REQUEST_BYTES = 256 * 1024
-BURST, PER_SECOND = 200, 40.0
-"""Computed answers for one address at once, and in the long run; the teacher's are not limited."""
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SITES = (None, "same-origin", "none")
 
@@ -43,22 +41,41 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class AddressLimit:
-    """A bucket of computed answers for each address (token bucket)."""
+MOST_KEYS = 10_000
 
-    def __init__(self) -> None:
+
+class RateLimit:
+    """A bucket for each key (token bucket): so many at once, and so many a second in the long run."""
+
+    def __init__(self, burst: int, per_second: float) -> None:
+        self.burst, self.per_second = burst, per_second
         self._lock = threading.Lock()
         self._left: dict[str, tuple[float, float]] = {}
 
-    def take(self, address: str, now_s: float) -> bool:
-        """Whether an address may have one more answer at ``now_s``."""
+    def take(self, key: str, now_s: float) -> bool:
+        """Whether ``key`` may have one more at ``now_s``."""
         with self._lock:
-            left, since_s = self._left.get(address, (float(BURST), now_s))
-            left = min(float(BURST), left + PER_SECOND * (now_s - since_s))
-            if len(self._left) > MOST_ADDRESSES:  # those that have waited long enough are as good as new
-                self._left = {a: v for a, v in self._left.items() if now_s - v[1] < BURST / PER_SECOND}
-            self._left[address] = (max(0.0, left - 1), now_s)
+            left, since_s = self._left.get(key, (float(self.burst), now_s))
+            left = min(float(self.burst), left + self.per_second * (now_s - since_s))
+            if len(self._left) > MOST_KEYS:  # those that have waited long enough are as good as new
+                self._left = {k: v for k, v in self._left.items() if now_s - v[1] < self.burst / self.per_second}
+            self._left[key] = (max(0.0, left - 1), now_s)
             return left >= 1
+
+
+def _joining() -> RateLimit:
+    """Browsers of one address that join: a class of 200, of whom some join again, and twelve more a minute."""
+    return RateLimit(250, 0.2)
+
+
+def _computing() -> RateLimit:
+    """Computed answers for one session: a hand at a slider."""
+    return RateLimit(100, 10.0)
+
+
+def _computing_together() -> RateLimit:
+    """Computed answers for all sessions of one address."""
+    return RateLimit(2000, 200.0)
 
 
 @dataclass(frozen=True)
@@ -67,14 +84,16 @@ class Guard:
 
     ``any_address`` also allows every bare IP address, for a lab that listens on all of them: no other site can make a
     browser call us by an address and pass for the same origin. The tokens are None where none is asked for; that of
-    the viewers is a code that a class can type.
+    the viewers is a code that a class can type. The teacher is not limited.
     """
 
     names: frozenset[str]
     any_address: bool = False
     teacher: str | None = None
     viewer: str | None = None
-    limit: AddressLimit = field(default_factory=AddressLimit, compare=False)
+    joins: RateLimit = field(default_factory=_joining, compare=False)
+    answers: RateLimit = field(default_factory=_computing, compare=False)
+    answers_together: RateLimit = field(default_factory=_computing_together, compare=False)
 
     @classmethod
     def of(cls, host: str) -> Guard:
@@ -87,9 +106,8 @@ class Guard:
 
     def attach(self, server: Flask) -> None:
         """Check every request of ``server`` and put safe headers on every answer."""
-        server.config["MAX_CONTENT_LENGTH"] = MAX_REQUEST_BYTES
+        server.config.update(MAX_CONTENT_LENGTH=MAX_REQUEST_BYTES, SESSION_COOKIE_SAMESITE="Lax")
         server.before_request(self._check)
-        server.after_request(_with_session)
 
     def _check(self) -> Response | None:
         if not self._is_ours(request.host):
@@ -108,25 +126,33 @@ class Guard:
         return self.any_address and _is_address(name)
 
     def _admit(self) -> Response | None:
-        """Admit requests with a token; the first visit turns the token in the address into a cookie."""
+        """Admit browsers that have joined. One joins by the token in the address, which a signed cookie then holds."""
         if self.teacher is None or self.viewer is None:
             g.teaches = True
+            session.setdefault("id", _new_session())
             return None
         given = request.args.get("token", "").strip()
-        shown = given or request.cookies.get(_cookie(), "")
+        shown = given or str(session.get("token", ""))
         g.teaches = _same(shown, self.teacher)
         if not (g.teaches or _same(read_code(shown), self.viewer)):
             return _asked(given)
-        computed = request.method == "POST" and not g.teaches
-        if computed and not self.limit.take(request.remote_addr or "", time.monotonic()):
-            return Response("too many requests from this address; wait a moment\n", 429, mimetype="text/plain")
+        if "id" not in session and not g.teaches and not self.joins.take(_address(), time.monotonic()):
+            return _too_many("too many browsers have joined from this address; try again in a few seconds")
         if not given:
-            return None
+            return self._limited() if request.method == "POST" and not g.teaches else None
+        session["token"] = shown
+        session.setdefault("id", _new_session())
         rest = urlencode([(k, v) for k, v in request.args.items(multi=True) if k != "token"])
-        answer = redirect(f"/{request.path.lstrip('/')}" + (f"?{rest}" if rest else ""))
-        # Lax: a link on a course page must lead in; what changes anything is checked by its origin.
-        answer.set_cookie(_cookie(), shown, httponly=True, samesite="Lax")
-        return answer  # type: ignore[return-value]
+        return redirect(f"/{request.path.lstrip('/')}" + (f"?{rest}" if rest else ""))  # type: ignore[return-value]
+
+    def _limited(self) -> Response | None:
+        """The refusal of a computed answer beyond the limits; None within them."""
+        now_s = time.monotonic()
+        if not self.answers.take(browser_session(), now_s):
+            return _too_many("too many requests from this browser; wait a moment")
+        if not self.answers_together.take(_address(), now_s):
+            return _too_many("too many requests from this address; wait a moment")
+        return None
 
 
 def teaches() -> bool:
@@ -135,22 +161,21 @@ def teaches() -> bool:
 
 
 def browser_session() -> str:
-    """The session of the requesting browser: its cookie, or its address without cookies."""
-    kept = request.cookies.get(f"{_cookie()}-session", "")
-    return kept if len(kept) == SESSION_DIGITS and kept.isalnum() else f"address {request.remote_addr}"
+    """The session that the requesting browser got when it joined: a cookie that only the lab can sign."""
+    return str(session["id"])
 
 
-def _with_session(answer: Response) -> Response:
-    """Gives a browser that loads a page its session."""
-    if answer.mimetype == "text/html" and answer.status_code == 200 and browser_session().startswith("address"):
-        session = secrets.token_hex(SESSION_DIGITS // 2)
-        answer.set_cookie(f"{_cookie()}-session", session, httponly=True, samesite="Lax")
-    return answer
+def cookie_name(port: int) -> str:
+    """That of the cookie: cookies do not differ by port, and two labs may run on one machine."""
+    return f"qsim-lab-{port}"
 
 
-def _cookie() -> str:
-    """Its name: cookies do not differ by port, and two labs may run on one machine."""
-    return COOKIE.format(port=urlsplit(f"//{request.host}").port or 80)
+def _address() -> str:
+    return request.remote_addr or ""
+
+
+def _new_session() -> str:
+    return secrets.token_hex(SESSION_BYTES)
 
 
 def _same(given: str, expected: str) -> bool:
@@ -176,6 +201,10 @@ def _asked(given: str) -> Response:
         why = "That is not the code." if given else "This lab asks for the code of the class."
         return Response(filled("join.html.j2", why=why), status=403, mimetype="text/html")
     return _refused("this lab asks for a token: open the whole address that qsim lab printed")
+
+
+def _too_many(why: str) -> Response:
+    return Response(f"{why}\n", 429, mimetype="text/plain")
 
 
 def _refused(why: str) -> Response:

@@ -25,7 +25,7 @@ from flask import Flask, Response, request
 from waitress.channel import HTTPChannel
 from werkzeug.exceptions import HTTPException
 
-from calibrate.lab.guard import ADDRESS, MAX_REQUEST_BYTES, Address, Guard, is_loopback
+from calibrate.lab.guard import ADDRESS, MAX_REQUEST_BYTES, Address, Guard, cookie_name, is_loopback
 from calibrate.report.page import PLOTLY
 from measure.errors import MeasureError
 
@@ -129,6 +129,7 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
         raise MeasureError(_why_not(error, host, port)) from error
     for listening in list(server._map.values()):  # one of each address that a name stands for
         listening.channel_class = TimedChannel
+    app.server.config["SESSION_COOKIE_NAME"] = cookie_name(server.effective_port)
     base = f"http://{_shown(host)}:{server.effective_port}/"
     address = Address(_with_token(base, guard.teacher), _with_token(base, guard.viewer), guard.viewer or "")
     app.server.config[ADDRESS] = address

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from qsim_program import QSIM
 from selenium import webdriver
@@ -35,6 +33,7 @@ class Served:
     process: subprocess.Popen[str]
     address: str
     folder: Path
+    cookies: dict[str, str] = field(default_factory=dict)
 
     def get(self, path: str, **headers: str) -> bytes:
         """What a GET gives."""
@@ -60,17 +59,22 @@ class Served:
             "state": _values(state),
             "changedPropIds": [changed],
         }
-        session = hashlib.sha256(who.encode()).hexdigest()[:32]
-        cookie = f"qsim-lab-{urlsplit(self.address).port}-session={session}"
-        headers = {"Content-Type": "application/json", "Cookie": cookie}
+        headers = {"Content-Type": "application/json", "Cookie": self._cookie(who)}
         where = f"{self.address}_dash-update-component"
         request = urllib.request.Request(where, json.dumps(body).encode(), headers)  # noqa: S310 - the lab's
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - the lab's
             return json.loads(answer.read())["response"]
 
+    def _cookie(self, who: str) -> str:
+        """The session that the lab gave to the browser of ``who`` with its first page."""
+        if who not in self.cookies:
+            with urllib.request.urlopen(self.address + "run", timeout=PATIENCE_S) as answer:  # noqa: S310 - the lab's
+                self.cookies[who] = answer.headers["Set-Cookie"].partition(";")[0]
+        return self.cookies[who]
+
     def press(self, button: str, device: str = "") -> str:
         """One of the teacher's buttons; what the teacher reads."""
-        inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal", "remove")}
+        inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal", "remove", "remove-between")}
         state = {"run-device.value": device, "run-culprit.value": None}
         return str(
             self.call(["run-refusal.children"], inputs, state, f"run-{button}.n_clicks")["run-refusal"]["children"]

@@ -46,19 +46,23 @@ def test_a_class_joins_by_code_guesses_and_takes_back(public, open_page):
     student.the("run-undo").click()
     student.wait_text("run-count", "0 guesses")
     guess(student, "Ann", "30")
-    guess(teacher, "rude", "1")
+    guess(teacher, "\u0410nn", "1")
+    for page in (teacher, student):
+        page.wait_text("run-guesses", "Ann (looks like another name)")
+        page.wait_text("run-guesses", "\u0410nn (looks like another name; \u0410 is U+0410)")
     teacher.browser.find_element("css selector", "#run-removing summary").click()
-    teacher.choose("run-culprit", "rude")
+    teacher.choose("run-culprit", "U+0410")
     teacher.the("run-remove").click()
     for page in (teacher, student):
         page.wait_text("run-count", "1 guess is")
+    assert "looks like" not in student.text("run-guesses")
 
     teacher.the("run-start").click()
     teacher.wait_text("run-status", "Ready to reveal", 160.0)
     until(lambda: len(student.points()) == 5, "every point")
     teacher.the("run-reveal").click()
     board = student.wait_text("run-leaderboard", "Ann")
-    assert "rude" not in board
+    assert "\u0410nn" not in board
     cookies = "; ".join(f"{c['name']}={c['value']}" for c in student.browser.get_cookies())
     rows = list(csv.DictReader(io.StringIO(local.get("lab/guesses.csv", Cookie=cookies).decode())))
     assert {row["name"]: row["load"] for row in rows}["Ann"] == "30.0"

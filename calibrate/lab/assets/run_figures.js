@@ -98,7 +98,8 @@ window.qsimLab = window.qsimLab || {};
       const place = placeOf(row), at = Math.min(high, Math.max(low, place));
       const x = width * (at - low) / (high - low), mark = row.is_model ? lab.MODEL : lab.PERSON;
       const off = place < low ? " ← " + number(row.load) : place > high ? " → " + number(row.load) : "";
-      const name = (row.is_model ? "model" : row.name.length > 14 ? row.name.slice(0, 13) + "…" : row.name) + off;
+      const name = (row.is_model ? "model" : row.name.length > 14 ? row.name.slice(0, 13) + "…" : row.name) +
+        (lab.hasDouble(state, row.name) ? " ≈" : "") + off;
       const left = x > 0.7 * width, long = (name.length + 3) * 0.58 * c.size;
       const span = left ? [x - long, x + c.size] : [x - c.size, x + long];
       const level = taken.findIndex((used) => used.every(([a, b]) => b < span[0] || a > span[1]));
@@ -106,7 +107,7 @@ window.qsimLab = window.qsimLab || {};
       shown.push({ x: at, y: 0, yref: "paper", yanchor: "top", showarrow: false,
         yshift: -(1.7 + 1.35 * Math.max(0, level)) * c.size, xanchor: left ? "right" : "left", xshift: (left ? 1 : -1) * c.size / 2,
         text: level < 0 ? mark : left ? lab.escaped(name) + " " + mark : mark + " " + lab.escaped(name),
-        hovertext: lab.escaped(row.name) + ": " + number(row.load), font: { size: c.size, color: row.is_model ? c.blue : c.text } });
+        hovertext: lab.escaped(lab.named(state, row.name)) + ": " + number(row.load), font: { size: c.size, color: row.is_model ? c.blue : c.text } });
     }
     return shown;
   }

@@ -22,7 +22,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     }
     const again = state.phase === "stopped" || state.phase === "failed";
     set("run-start", { children: again ? "Resume" : "Start measuring" });
-    const names = state.guesses.map((g) => ({ label: g.name, value: g.name }));
+    const names = state.guesses.map((g) => ({ label: lab.named(state, g.name) + ", " + g.at.slice(11, 19), value: g.seq }));
     set("run-removing", { hidden: state.phase !== "open" || !names.length });
     set("run-culprit", { options: names });
   }

@@ -9,12 +9,12 @@ window.qsimLab = window.qsimLab || {};
              props: Object.assign(children === undefined ? {} : { children: children }, props || {}) };
   };
 
-  function leaderboard(result) {
+  function leaderboard(state, result) {
     const part = lab.part;
     const head = part("Thead", part("Tr", ["", "who", "guess", "error"].map((t) => part("Th", t))));
     const rows = result.leaderboard.map((row) => part("Tr", [
       part("Td", row.rank === null ? "" : String(row.rank)),
-      part("Td", row.is_model ? lab.MODEL + " the model (qsim)" : lab.PERSON + " " + row.name, { className: "name" }),
+      part("Td", row.is_model ? lab.MODEL + " the model (qsim)" : lab.PERSON + " " + lab.named(state, row.name), { className: "name" }),
       part("Td", row.load === null ? "" : String(Number(row.load.toPrecision(3)))),
       part("Td", row.error, { className: "error-of" }),
     ]));
@@ -26,7 +26,7 @@ window.qsimLab = window.qsimLab || {};
     if (!result) { return []; }
     return [
       part("P", result.outcome, { id: "run-outcome", className: "outcome" }),
-      part("Div", leaderboard(result), { className: "board" }),
+      part("Div", leaderboard(state, result), { className: "board" }),
     ];
   };
 
@@ -48,6 +48,6 @@ window.qsimLab = window.qsimLab || {};
   };
 
   lab.guessList = function (state) {
-    return state.guesses.map((g) => lab.part("Li", [g.name + " ", lab.part("Code", g.commitment.slice(0, 12))]));
+    return state.guesses.map((g) => lab.part("Li", [lab.named(state, g.name) + " ", lab.part("Code", g.commitment.slice(0, 12))]));
   };
 })(window.qsimLab);

@@ -74,6 +74,20 @@ window.qsimLab = window.qsimLab || {};
     return seconds < 100 ? ", about " + Math.ceil(seconds) + " s left" : ", about " + Math.round(seconds / 60) + " min left";
   }
 
+  /* Whether somebody else's name looks like this one. */
+  lab.hasDouble = function (state, name) {
+    const own = state.guesses.find((g) => g.name === name);
+    return Boolean(own && own.looks && state.guesses.some((g) => g !== own && g.looks === own.looks));
+  };
+
+  /* A name; where another looks like it that is said, with the letters that a reader cannot tell from Latin ones. */
+  lab.named = function (state, name) {
+    if (!lab.hasDouble(state, name)) { return name; }
+    const letters = [...name].filter((c) => c > "\x7f");
+    const codes = letters.map((c) => c + " is U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0"));
+    return name + " (" + ["looks like another name", ...codes].join("; ") + ")";
+  };
+
   /* What is going on, in one line. */
   lab.status = function (state) {
     if (state.lost) { return "The lab does not answer. Trying again …"; }

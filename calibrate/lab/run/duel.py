@@ -20,6 +20,7 @@ from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import grid
 from calibrate.fitting.readings import curve_of, ninety_among
 from calibrate.lab.run.known_queue import TIMES, doubling, predicted_doubling
+from calibrate.lab.run.look_alikes import looks
 from calibrate.lab.run.orders import Order
 from calibrate.sealing import canonical
 from measure.loads import InjectedDelay
@@ -63,11 +64,11 @@ class Guess:
     def sealed(cls, name: object, load: object) -> Guess:
         """A new guess with a nonce. InvalidParameterError for an invalid name or number."""
         who = " ".join(name.split()) if isinstance(name, str) else ""
-        if not who or not who.isprintable():
+        if not looks(who) or not who.isprintable():
             raise InvalidParameterError("name", "is missing", "say who guesses, in letters")
         if len(who) > LONGEST_NAME:
             raise InvalidParameterError("name", "is too long", f"use at most {LONGEST_NAME} letters")
-        if who.casefold() == MODEL_NAME:
+        if looks(who) in (looks(MODEL_NAME), looks(MODEL_NAME.upper())):
             raise InvalidParameterError("name", f"{MODEL_NAME} is the model's", "take another name")
         number = real(load)
         if not LOWEST <= number <= HIGHEST:

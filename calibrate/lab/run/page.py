@@ -61,7 +61,7 @@ def register_files(server: Flask, table: RunTable) -> None:
 POLL_MS = 500
 TEACHER_ONLY = "only the teacher can do that, who has the other address"
 STEPS = {"open": "Open a new run", "start": "Start measuring", "stop": "Stop", "reveal": "Reveal"}
-BUTTONS = (*STEPS, "remove")
+BUTTONS = (*STEPS, "remove", "remove-between")
 HOW = "Click in the plot, or type a number from 1 to 1,000. One guess for each browser."
 SEALED = "Each name with the start of a hash; the guess stays hidden until the reveal."
 
@@ -95,9 +95,15 @@ def _teacher(table: RunTable) -> list[Component]:
         html.Button(text, id=f"run-{step}", className="step", disabled=step != "open") for step, text in STEPS.items()
     ]
     taking_back = [
-        html.Summary("Take back somebody's guess"),
-        dcc.Dropdown(id="run-culprit", options=[], placeholder="whose"),
-        html.Div(html.Button("Take it back", id="run-remove", className="small"), className="buttons"),
+        html.Summary("Take back guesses"),
+        dcc.Dropdown(id="run-culprit", options=[], placeholder="whose, in the order in which they came", multi=True),
+        html.Div(
+            [
+                html.Button("Take these back", id="run-remove", className="small"),
+                html.Button("And all between them", id="run-remove-between", className="small"),
+            ],
+            className="buttons",
+        ),
     ]
     return [
         html.Fieldset(
@@ -186,8 +192,8 @@ def command(table: RunTable, button: object, device: object, culprit: object) ->
     try:
         if button == "run-open":
             table.open(device)
-        elif button == "run-remove":
-            table.running().remove(culprit)
+        elif button in ("run-remove", "run-remove-between"):
+            table.running().remove(culprit, between=button == "run-remove-between")
         elif button in ("run-start", "run-stop", "run-reveal"):
             getattr(table.running(), str(button).removeprefix("run-"))()
     except (RefusedError, MeasureError) as error:
@@ -199,7 +205,7 @@ def seal(table: RunTable, name: object, knee: object) -> tuple[Any, str, Any]:
     """Seal a viewer's guess; returns the message, its style, and the browser's memory of the guess."""
     try:
         run = table.running()
-        event = run.guess(name, knee, browser_session(), request.remote_addr or "")
+        event = run.guess(name, knee, browser_session())
     except (RefusedError, MeasureError) as error:
         return str(error), "problem", no_update
     said = f"You sealed {knee:g} as {event['name']}: {event['commitment'][:12]}…"

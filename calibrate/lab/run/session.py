@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -14,6 +14,7 @@ from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.duel import Guess, Judged, outcome, ranked
 from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, Event, EventLog
 from calibrate.lab.run.known_queue import curve
+from calibrate.lab.run.look_alikes import looks
 from calibrate.lab.run.orders import Order, order_for
 from measure.errors import MeasureError, StoreError
 from measure.machine.process import run_tool
@@ -23,8 +24,9 @@ Phase = Literal["open", "running", "stopped", "failed", "measured", "revealed"]
 _PHASES = {"opened": "open", "started": "running"} | {kind: kind for kind in get_args(Phase)}
 """The phase that begins with an event of a kind."""
 _FROM_WORKER = ("point", "sealed", "measured", "progress")
-MOST_GUESSES, MOST_OF_AN_ADDRESS, MOST_TRIES = 500, 100, 10
-"""Guesses that stand in a run, guesses that stand of one address, and how often a session may seal one in a run."""
+MOST_GUESSES, MOST_TRIES, MOST_REMOVED = 500, 10, 2
+"""Guesses that stand in a run, how often a session may seal one in a run, and how often the teacher takes its guess
+back before no more are taken."""
 TIME_LIMIT_S = 3600.0
 GRACE_S = 10.0
 
@@ -90,8 +92,8 @@ class LabRun:
         gone = {e["commitment"] for e in self.log.of_kind("taken_back")}
         return [e for e in self._secret.of_kind("guess") if e["commitment"] not in gone]
 
-    def guess(self, name: object, load: object, session: str, address: str = "") -> Event:
-        """Seal the guess of a browser's ``session``, which comes from ``address``; the event that everybody sees.
+    def guess(self, name: object, load: object, session: str) -> Event:
+        """Seal the guess of a browser's ``session``; the event that everybody sees, with how the name looks.
 
         RefusedError where it cannot be taken, comes too late, or the session or the name has a guess already.
         """
@@ -106,20 +108,30 @@ class LabRun:
                 raise RefusedError("this browser has sealed a guess already; take it back to guess again")
             if any(e["guess"]["name"].casefold() == made.name.casefold() for e in standing):
                 raise RefusedError(f"{made.name} has sealed a guess already; take another name")
-            if len(standing) >= MOST_GUESSES or sum(e["address"] == address for e in standing) >= MOST_OF_AN_ADDRESS:
+            if len(standing) >= MOST_GUESSES:
                 raise RefusedError("no more guesses are taken; the teacher can take some back")
-            if sum(e["session"] == session for e in self._secret.of_kind("guess")) >= MOST_TRIES:
-                raise RefusedError(f"this browser has sealed {MOST_TRIES} guesses in this run; no more are taken")
-            self._secret.add("guess", guess=asdict(made), commitment=made.commitment, session=session, address=address)
-            return self.log.add("guess", name=made.name, commitment=made.commitment)
+            self._check_tries(session)
+            self._secret.add("guess", guess=asdict(made), commitment=made.commitment, session=session)
+            return self.log.add("guess", name=made.name, commitment=made.commitment, looks=looks(made.name))
 
     def take_back(self, session: str) -> None:
         """Take back the guess of a browser's session. RefusedError where there is none."""
-        self._withdraw(lambda event: bool(event["session"] == session))
+        with self._lock:
+            self._check_open()
+            self._withdraw([e["commitment"] for e in self.standing() if e["session"] == session])
 
-    def remove(self, name: object) -> None:
-        """Take back anybody's guess, which is for the teacher. RefusedError where there is none by that name."""
-        self._withdraw(lambda event: bool(event["guess"]["name"] == name))
+    def remove(self, chosen: object, *, between: bool = False) -> None:
+        """Take back the guesses whose events have the numbers ``chosen``, or all from the first of these to the last.
+
+        It is for the teacher. RefusedError where none of them stands.
+        """
+        numbers = [n for n in chosen if isinstance(n, int)] if isinstance(chosen, list) else []
+        with self._lock:
+            self._check_open()
+            meant = range(min(numbers), max(numbers) + 1) if between and numbers else numbers
+            standing = {e["commitment"] for e in self.standing()}
+            asked = (e["commitment"] for e in self.log.of_kind("guess") if e["seq"] in meant)
+            self._withdraw([c for c in asked if c in standing], by="teacher")
 
     def start(self) -> None:
         """Begin to measure, or go on. RefusedError where that cannot be."""
@@ -169,13 +181,20 @@ class LabRun:
         if self.phase != "open":
             raise RefusedError("guesses are closed: the measurement has begun")
 
-    def _withdraw(self, meant: Callable[[Event], bool]) -> None:
-        with self._lock:
-            self._check_open()
-            found = next((e for e in self.standing() if meant(e)), None)
-            if found is None:
-                raise RefusedError("there is no guess to take back")
-            self.log.add("taken_back", commitment=found["commitment"])
+    def _check_tries(self, session: str) -> None:
+        """RefusedError where a session has sealed as often as it may, or the teacher took its guesses back."""
+        own = {e["commitment"] for e in self._secret.of_kind("guess") if e["session"] == session}
+        if len(own) >= MOST_TRIES:
+            raise RefusedError(f"this browser has sealed {MOST_TRIES} guesses in this run; no more are taken")
+        removed = [e for e in self.log.of_kind("taken_back") if e.get("by") == "teacher" and e["commitment"] in own]
+        if len(removed) >= MOST_REMOVED:
+            raise RefusedError(f"the teacher took back {MOST_REMOVED} guesses of this browser; no more are taken")
+
+    def _withdraw(self, commitments: Sequence[str], by: str = "") -> None:
+        if not commitments:
+            raise RefusedError("there is no guess to take back")
+        for commitment in commitments:
+            self.log.add("taken_back", commitment=commitment, by=by)
 
     def _measure(self) -> None:
         """The thread of the measurement; the process it starts must not outlive it."""

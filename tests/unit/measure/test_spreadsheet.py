@@ -27,3 +27,10 @@ def test_a_tables_names_and_texts_are_plain_and_its_numbers_stay() -> None:
     assert list(table.columns) == ["'=x", "n"]
     assert table["'=x"].iloc[0] == "'@y"
     assert list(table["n"]) == [-1.0, 2.0]
+
+
+def test_what_a_cell_was_can_be_told_from_what_it_is() -> None:
+    typed = ["=1", "'=1", "''=1", " '=1", "' =1", "-5", "'-5", "'a", "a", "@", "'@"]
+    cells = [plain_cell(text) for text in typed]
+    assert len(set(cells)) == len(typed)
+    assert [cell[1:] if plain_cell(cell) != cell and cell.startswith("'") else cell for cell in cells] == typed

@@ -16,7 +16,7 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab import server
 from calibrate.lab.app import build
-from calibrate.lab.guard import BURST, PER_SECOND, AddressLimit
+from calibrate.lab.guard import RateLimit
 from calibrate.lab.run.session import RunTable
 from calibrate.lab.server import MOST_HALF_OPEN, PlainFormatter, make_room, serving
 
@@ -83,11 +83,11 @@ def test_a_complete_request_keeps_its_connection(address, monkeypatch):
         assert kept.sock is first
 
 
-def test_an_address_has_a_limit_of_computed_answers_that_fills_again():
-    limit = AddressLimit()
-    assert sum(limit.take("192.0.2.7", 0.0) for _ in range(2 * BURST)) == BURST
-    assert limit.take("192.0.2.8", 0.0)
-    assert sum(limit.take("192.0.2.7", 1.0) for _ in range(BURST)) == PER_SECOND
+def test_a_limit_is_for_each_key_and_fills_again():
+    limit = RateLimit(200, 40.0)
+    assert sum(limit.take("one", 0.0) for _ in range(400)) == 200
+    assert limit.take("another", 0.0)
+    assert sum(limit.take("one", 1.0) for _ in range(200)) == 40
 
 
 def test_control_characters_of_a_request_never_reach_a_log():

@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
+from flask import Flask
 from flask.testing import FlaskClient
 
 from calibrate.lab.app import build
@@ -202,3 +203,55 @@ def test_scripts_are_packed_and_nothing_else(public):
     for path in ("/_dash-layout", "/lab/events"):
         answer = client.get(path, base_url=BASE, headers={"Accept-Encoding": "gzip"})
         assert "Content-Encoding" not in answer.headers
+
+
+def joined(guard: Guard, client: FlaskClient) -> None:
+    assert client.get(f"/?token={guard.viewer}", base_url=BASE).status_code == 302
+
+
+def test_a_script_makes_no_session_of_its_own(guarded, table):
+    guard, server = guarded
+    for cookie in ("", f"token={guard.viewer}", "eyJpZCI6ImZvcmdlZCJ9.aaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbb"):
+        client = server.test_client()
+        client.set_cookie(server.config["SESSION_COOKIE_NAME"], cookie, domain="192.0.2.7")
+        assert client.get(EVENTS, base_url=BASE).status_code == 403
+    signed = Flask("another lab")
+    signed.secret_key = b"another key"
+    forged = signed.session_interface.get_signing_serializer(signed).dumps({"token": guard.viewer, "id": "forged"})
+    client.set_cookie(server.config["SESSION_COOKIE_NAME"], forged, domain="192.0.2.7")
+    assert client.get(EVENTS, base_url=BASE).status_code == 403
+
+
+def test_a_class_of_200_joins_behind_one_address_and_a_script_gets_no_further(table):
+    guard, server = Guard.of("0.0.0.0"), build(table).server  # noqa: S104 - nothing listens
+    guard.attach(server)
+    came_in = [server.test_client().get(f"/run?token={guard.viewer}", base_url=BASE).status_code for _ in range(400)]
+    assert set(came_in[:200]) == {302}
+    assert came_in.count(429) > 100
+    elsewhere = {"REMOTE_ADDR": "198.51.100.1"}
+    told = server.test_client().get(f"/run?token={guard.viewer}", base_url=BASE, environ_overrides=elsewhere)
+    assert told.status_code == 302
+    assert server.test_client().get(f"/run?token={guard.teacher}", base_url=BASE).status_code == 302
+
+
+def test_who_has_joined_joins_again_as_the_same_browser(public, table):
+    guard, client = public
+    joined(guard, client)
+    with client.session_transaction(base_url=BASE) as first:
+        known = first["id"]
+    joined(guard, client)
+    with client.session_transaction(base_url=BASE) as again:
+        assert again["id"] == known
+    restarted = build(table).server
+    assert restarted.secret_key == client.application.secret_key
+
+
+def test_computed_answers_are_limited_for_each_browser_and_not_for_its_neighbours(public, guarded):
+    guard, client = public
+    neighbour = guarded[1].test_client()
+    for each in (client, neighbour):
+        joined(guard, each)
+    asked = [client.post("/_dash-update-component", base_url=BASE, json={}).status_code for _ in range(150)]
+    assert 429 in asked
+    assert asked[:100].count(429) == 0
+    assert neighbour.post("/_dash-update-component", base_url=BASE, json={}).status_code != 429

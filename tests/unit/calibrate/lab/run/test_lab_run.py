@@ -17,7 +17,7 @@ from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
-from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
+from calibrate.lab.run.session import MOST_GUESSES, MOST_REMOVED, MOST_TRIES, LabRun, RefusedError, RunTable
 from measure.errors import DataError, MeasureError, StoreError
 
 
@@ -43,7 +43,7 @@ def test_events_are_numbered_and_survive_a_kill(tmp_path):
 def test_a_guess_is_sealed_and_its_value_stays_hidden(run):
     event = run.guess("  Ann   Lee ", 12, "one")
     assert event["name"] == "Ann Lee"
-    assert set(event) == {"seq", "at", "kind", "name", "commitment"}
+    assert set(event) == {"seq", "at", "kind", "name", "commitment", "looks"}
     secret = run.directory / GUESSES
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     assert "12" not in (run.directory / EVENTS).read_text().partition('"guess"')[2].replace(event["at"], "").replace(
@@ -69,14 +69,17 @@ def test_a_browser_and_a_name_have_one_guess_that_may_be_taken_back_also_after_a
 def test_guesses_and_the_reveal_have_their_turn(run):
     run.guess("rude", 1, "one")
     run.guess("Ann", 12, "two")
-    run.remove("rude")
-    with pytest.raises(RefusedError, match="no guess"):
-        run.remove("rude")
+    rude = number_of(run, "rude")
+    run.remove([rude])
+    for nobody in ([rude], [0], [], None, ["rude"], "rude"):
+        for between in (False, True):
+            with pytest.raises(RefusedError, match="no guess"):
+                run.remove(nobody, between=between)
     with pytest.raises(RefusedError, match="finish"):
         run.reveal()
     assert run.report is None
     run.log.add("started", resumed=False)
-    for late in (lambda: run.remove("Ann"), lambda: run.guess("late", 5, "three")):
+    for late in (lambda: run.remove([number_of(run, "Ann")]), lambda: run.guess("late", 5, "three")):
         with pytest.raises(RefusedError, match="closed"):
             late()
     with pytest.raises(RefusedError, match="started"):
@@ -84,20 +87,46 @@ def test_guesses_and_the_reveal_have_their_turn(run):
     assert [e["guess"]["name"] for e in run.standing()] == ["Ann"]
 
 
-def test_a_script_fills_no_list_and_places_are_given_back(run):
-    for number in range(MOST_OF_AN_ADDRESS):
-        run.guess(f"bot {number}", 8, str(number), "192.0.2.7")
-    with pytest.raises(RefusedError, match="no more guesses"):
-        run.guess("one more", 8, "more", "192.0.2.7")
-    run.guess("Ann", 8, "Ann's", "192.0.2.8")
-    run.remove("bot 5")
-    run.guess("late", 8, "late", "192.0.2.7")
-    run.remove("late")
-    for _ in range(MOST_TRIES - 1):
-        run.guess("late", 8, "late", "192.0.2.7")
+def number_of(run: LabRun, name: str) -> int:
+    """The number of the event with the last guess of a name."""
+    return [e["seq"] for e in run.log.of_kind("guess") if e["name"] == name][-1]
+
+
+def test_a_browser_seals_so_many_guesses_in_a_run_and_no_more(run):
+    for _ in range(MOST_TRIES):
+        run.guess("late", 8, "late")
         run.take_back("late")
     with pytest.raises(RefusedError, match=f"{MOST_TRIES} guesses"):
-        run.guess("late", 8, "late", "192.0.2.7")
+        run.guess("late", 8, "late")
+    run.guess("Ann", 8, "Ann's")
+
+
+def test_the_teacher_takes_a_burst_of_guesses_back_at_once_and_its_browsers_cannot_repeat_it(run):
+    run.guess("Ann", 8, "Ann's")
+    for _ in range(MOST_REMOVED):
+        for number in range(MOST_GUESSES - 1):
+            run.guess(f"bot {number}", 8, f"bot's {number}")
+        with pytest.raises(RefusedError, match="the teacher can take some back"):
+            run.guess("Zoë", 8, "Zoë's")
+        run.remove([number_of(run, "bot 0"), number_of(run, f"bot {MOST_GUESSES - 2}")], between=True)
+        assert [e["guess"]["name"] for e in run.standing()] == ["Ann"]
+    for number in (0, MOST_GUESSES - 2):
+        with pytest.raises(RefusedError, match="the teacher took back 2 guesses of this browser"):
+            run.guess("another name", 8, f"bot's {number}")
+    run.guess("Zoë", 8, "Zoë's")
+    run.guess("Bob", 8, "Bob's")
+    run.remove([number_of(run, "Ann"), number_of(run, "Bob")])
+    assert [e["guess"]["name"] for e in run.standing()] == ["Zoë"]
+
+
+def test_a_guess_says_how_its_name_looks(run):
+    mine, other = run.guess("Ann", 8, "one"), run.guess("\u0410 n\u0301n", 9, "two")
+    assert other["name"] == "\u0410 n\u0301n"
+    assert mine["looks"] == other["looks"]
+    with pytest.raises(RefusedError, match="the model's"):
+        run.guess("q\u0455im", 9, "three")
+    with pytest.raises(RefusedError, match="letters"):
+        run.guess("\u3164", 9, "three")
 
 
 def test_a_lab_closed_while_it_measured_says_so_when_it_opens_again(folder, run):
