@@ -73,7 +73,7 @@ def test_units_are_converted_as_the_catalogue_says() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(PRINTED) - set(POINTS)))
 def test_a_table_that_is_no_curve_says_what_there_is_instead(name: str) -> None:
-    with pytest.raises(DataError, match=r"no throughput.*dataset_table"):
+    with pytest.raises(DataError, match=rf"no throughput.*qsim show --dataset {name}"):
         load_dataset(name, as_published=True)
     assert len(dataset_table(name)) > 0
 

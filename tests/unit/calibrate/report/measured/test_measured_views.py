@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ KIB = 1024
 
 
 def kinds(views: list[View]) -> list[str]:
-    return list(dict.fromkeys(v.name.rpartition("against-")[2] for v in views))
+    ends = (re.sub(r"-\d$", "", v.name.rpartition("against-")[2]) for v in views)
+    return list(
+        dict.fromkeys(re.sub(r"^(latency|throughput|bandwidth)-(map|by-direction)", r"\2", end) for end in ends)
+    )
 
 
 def view(views: list[View], name: str) -> View:
@@ -104,12 +108,12 @@ def test_the_probes_names_tell_stride_and_mix() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("000-ssd", {"latency-bandwidth", "load", "size", "mix"}),
-        ("001-ssd", {"latency-bandwidth", "load", "size"}),
-        ("001-memory", {"latency-bandwidth", "load", "size"}),
+        ("000-ssd", {"latency-bandwidth", "load", "size", "mix", "map", "by-direction", "writes"}),
+        ("001-ssd", {"latency-bandwidth", "load", "size", "map", "writes"}),
+        ("001-memory", {"latency-bandwidth", "load", "size", "map"}),
         ("004-ssd-depth", {"latency-bandwidth", "load"}),
-        ("004-ssd-block-size", {"size"}),
-        ("004-ssd-mix", {"mix"}),
+        ("004-ssd-block-size", {"size", "iops-and-bandwidth"}),
+        ("004-ssd-mix", {"mix", "by-direction", "writes"}),
     ],
 )
 def test_what_varies_in_a_published_table_decides_its_views(name: str, expected: set[str]) -> None:
@@ -156,7 +160,7 @@ def test_an_open_sweep_is_drawn_over_the_rate_that_was_measured() -> None:
         for x in (9.9e3, 2.02e4)
     ]
     found = views(measured(sweep_of(rows, load_type=ArrivalRate())))
-    assert kinds(found) == ["load", "tails-1", "points"]
+    assert kinds(found) == ["load", "tails", "points"]
     figure = plotly(view(found, "latency-against-load"))
     assert list(figure.data[0].x) == [9.9, 20.2]
     assert figure.layout.xaxis.title.text == "arrival rate, as measured (k requests/s)"
