@@ -11,12 +11,13 @@ import qsim
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, described_table, table
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import conflicts, flag, option, requires
+from calibrate.cli.options import Page, conflicts, flag, option, requires
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import value_text
 from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of
 
 if TYPE_CHECKING:
+    from calibrate.report.view import Section
     from qsim._types import FloatArray
     from qsim.engines.trace import Event, PathAverages, SamplePath
 
@@ -26,7 +27,8 @@ FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
 HELP = f"""Work through a queue customer by customer: one table row each, from arrival to finish.
 
 The times are random, as in qsim simulate, unless you give your own with --gaps and --times. Below the table are its
-averages, the model's long-run values to compare them with, and Little's law. Customers are served in order of arrival,
+averages, the model's long-run values to compare them with, and Little's law. --report draws a strip for each customer:
+its wait, then its service. Customers are served in order of arrival,
 and any number can wait.
 
 \b
@@ -36,7 +38,7 @@ Models: {", ".join(FOLLOWED)} (see qsim solve --help).
 Examples:
 qsim trace mm1 --arrival-rate .8 --service-rate 1 --customers 10
 qsim trace mmc --arrival-rate 20k/s --service 80us --servers 2 --customers 8 --events
-qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2
+qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2 --report strip.html
 """
 
 GIVEN = "--gaps and --times say when each customer comes and how long it takes"
@@ -66,6 +68,8 @@ def trace(
     gaps: Any = option("TIME,...", times_in_order, "Your own times between arrivals; with --times."),
     times: Any = option("TIME,...", times_in_order, "Your own service times, one for each gap."),
     events: bool = flag("--events", "Also list every arrival, start and finish."),
+    *,
+    page: Page,
 ) -> Result:
     """Build the queue, draw or take the times, follow the customers, print the table."""
     given = options.of(model)
@@ -126,7 +130,15 @@ def trace(
             "long_run": None if steady is None else steady.to_dict(),
         }
 
-    return Result(text, document)
+    return Result(text, document, page.write(lambda: [_section(queue.kendall, origin, path, scale)]))
+
+
+def _section(kendall: str, origin: str, path: SamplePath, scale: TraceScale) -> Section:
+    """The page's one section: a strip for each customer."""
+    from calibrate.report.gantt import gantt_view
+    from calibrate.report.view import Section
+
+    return Section(f"{kendall}, {origin}", [gantt_view(path, scale.factor, scale.unit)], name="trace")
 
 
 def _of_given_times(typed: QueueArguments, gaps: Sequence[Quantity], times: Sequence[Quantity]) -> QueueArguments:
