@@ -105,6 +105,9 @@ def outlying_repeats(values: ArrayLike, others_sd: float = math.nan) -> NDArray[
 def outlying_points(load: ArrayLike, throughput_per_s: ArrayLike, error: ArrayLike = 0.0) -> NDArray[np.bool_]:
     """Which points (m,) of a closed curve, by rising load, are outliers; ``error`` are relative standard errors.
 
+    Of two of which either leaves a smooth curve when taken out, it is the slow one where the others then neither lose
+    throughput nor gain response time: other programs slow a run, and never speed it up.
+
     Depth 16 is too fast, and not depth 8 too slow:
 
     >>> outlying_points([1, 2, 4, 8, 16, 32], [1e4, 2e4, 39e3, 66e3, 390e3, 80e3]).tolist()
@@ -117,11 +120,22 @@ def outlying_points(load: ArrayLike, throughput_per_s: ArrayLike, error: ArrayLi
     while _leaves_course(n[left], x[left]) > tolerance:
         if len(x) - len(left) == most:
             return np.zeros(len(x), bool)
+        slow = _below_both_sides(x[left]) > tolerance
         without = [np.delete(left, i) for i in range(len(left))]
-        left = min(
-            without, key=lambda rest: (max(_leaves_course(n[rest], x[rest]), tolerance), _bends(n[rest], x[rest]))
-        )
+        found = [_left_by(n[rest], x[rest], tolerance, slow=bool(was)) for rest, was in zip(without, slow, strict=True)]
+        left = without[min(range(len(left)), key=found.__getitem__)]
     return ~np.isin(np.arange(len(x)), left)
+
+
+def _left_by(n: Floats, x: Floats, tolerance: float, *, slow: bool) -> tuple[float, bool, float]:
+    """What the points (m,) leave unexplained without one that was ``slow``, or not: the least is of the outlier."""
+    steady = max(_falls(x), _falls(n - x)) <= tolerance
+    return max(_leaves_course(n, x), tolerance), not (slow and steady), _bends(n, x)
+
+
+def _falls(x: Floats) -> float:
+    """How far a value (m,) lies below one before it."""
+    return float((np.maximum.accumulate(x) - x).max())
 
 
 def _leaves_course(n: Floats, x: Floats) -> float:

@@ -162,6 +162,25 @@ def _closed(fit: Calibration, load: float) -> Knee:
     )
 
 
+def users_at_knee(fit: Calibration, think_s: float) -> tuple[float, float, float]:
+    """The number of users who think for ``think_s`` seconds from which they queue, (R1 + Z) Xpeak, with its interval.
+
+    Of a fit to a closed load: the printed figures, and the same in each possible device.
+
+    >>> from calibrate import from_datasheet
+    >>> [round(users) for users in users_at_knee(from_datasheet(80e-6, 600e3), 0.001)[:1]]
+    [648]
+    """
+    _, peak = fit.asymptotes
+    model, thinks = fit.closed_model, max(think_s - fit.load_type.thinking_s, 0.0)
+    load = (fit.crossing or 1.0) + thinks * (peak.estimate or 0.0)
+    rows, _ = fit.table.spread(SPREAD)
+    shares = (0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    low, high = (float(end) for end in np.quantile(model.knee_load(rows) + thinks * model.peak(rows), shares))
+    low, high = widened(min(low, load), load, max(high, load), fit.between_runs, fit.level)
+    return load, low, high
+
+
 def _lacking(fit: Calibration, *, rises: bool) -> str:
     """What of the product was not measured."""
     if not fit.used:

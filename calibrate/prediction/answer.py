@@ -221,7 +221,8 @@ def _sure(done: Sequence[Comparison]) -> str:
         where = f"is inside its {level} band" if count == 1 else f"are inside their {level} bands"
         found = f"{share} held-out points {where}"
     if wide > WIDE:
-        return f"{doubt}{found}, but the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
+        but = "although" if count < total and all(c.fit.refuted for c in done) else "but"
+        return f"{doubt}{found}, {but} the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
     return f"{doubt}{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
 
 

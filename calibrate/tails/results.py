@@ -230,8 +230,12 @@ class Tails(Result):
         """The error of p99 at the held-out depths, and whether to rely on it: within ``limit_pct``."""
         error, advice = self.median_error_pct(), "rely on it" if self.reliable else "do not rely on it"
         if error is None:
-            fits = "fits" if self.reliable else "does not fit"
-            return f"p99 is not checked at any held-out depth; the model {fits} the calibrated ones: {advice}"
+            fits = (
+                "fits the calibrated ones: unchecked"
+                if self.reliable
+                else f"does not fit the calibrated ones: {advice}"
+            )
+            return f"p99 is not checked at any held-out depth; the model {fits}"
         at = "the held-out depth" if self._held == 1 else f"{self._held} held-out depths (median)"
         missed = format_percent(round(error, 1)) if error <= FACTOR_PCT else f"a factor of {1 + error / 100:.2g}"
         limit = f"{'within' if self.reliable else 'beyond'} the {format_percent(self.limit_pct)} of a right prediction"

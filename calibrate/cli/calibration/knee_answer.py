@@ -106,7 +106,7 @@ def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
 
     A point is left out where the audit flags it against its neighbours, or where its run was not steady and the other
     points predict another throughput. The lightest load stays: it alone tells the idle latency, of which the others are
-    no witness.
+    no witness. Nothing is sure of runs of which one was left out.
     """
     points = sweep.points.sort_values("load")
     loads = list(dict.fromkeys(points["load"].tolist()))
@@ -119,7 +119,9 @@ def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
             off = {load}
             break
     kept = [n for n in loads if n not in off]
-    return calibrate.fit(sweep, kept if off and len(kept) >= FEWEST_POINTS - 1 else None)
+    if not off or len(kept) < FEWEST_POINTS - 1:
+        return calibrate.fit(sweep)
+    return replace(calibrate.fit(sweep, kept), doubted=True)
 
 
 def _unsteady(points: pd.DataFrame) -> list[float]:

@@ -15,14 +15,15 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import fits, what_ifs
 from calibrate.cli.calibration.compare import simulated_tails, tail_tables, tails_document, tails_line
-from calibrate.cli.console import Result, warn
+from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
+from calibrate.fitting.readings import users_at_knee
 from measure.loads import Bandwidth, InjectedDelay, Load, ThroughputLoad
 from measure.text_files import read_head
-from measure.units import format_duration
+from measure.units import format_duration, with_interval
 
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction, Scenario, SealedPrediction, Tails, WhatIf
@@ -205,7 +206,7 @@ def _text(
         scenario, changed = c.then
         first.append(what_ifs.answer(scenario, c.curve, changed.curve))
         first += [str(changed.capacity)] if changed.capacity is not None else []
-    yield "\n".join([*first, *([c.fit.series] if several else fits.first_lines("", [c.fit]))])
+    yield "\n".join([*first, *([c.fit.series] if several else fits.first_lines("", [c.fit])), *_users_line(c)])
     yield str(c.curve) if c.then is None else what_ifs.changed_table(scenario, c.curve, changed.curve)
     if tails is not None:
         yield "\n".join(tail_tables({c.fit.series: tails}) if details else tails_line({"": tails}))
@@ -213,9 +214,21 @@ def _text(
         yield "\n".join([str(c.fit), *fits.scalability_lines(c.fit, sweep)])
 
 
+def _users_line(c: PredictedCurve) -> list[str]:
+    """Where queueing starts among users who think, for a closed fit that is asked about them."""
+    think_s = c.curve.load_type.thinking_s
+    if not think_s or c.fit.crossing is None or c.then is not None:
+        return []
+    users = with_interval(c.curve.load_type.figure, *users_at_knee(c.fit, think_s))
+    start = f"queueing starts at {users} users who think for {format_duration(think_s)}"
+    return [labelled("USERS", f"{start}: (idle latency + think time) x PEAK")]
+
+
 def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objective | None) -> dict[str, Any]:
     """A fit with its curve in JSON, the number of devices for a rate, and the same for the changed device."""
     document = {**fits.fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
+    if think_s := c.curve.load_type.thinking_s if c.fit.crossing is not None else 0.0:
+        document["users"] = dict(zip(("load", "low", "high"), users_at_knee(c.fit, think_s), strict=True))
     if c.curve.doubts:
         document["doubts"] = list(c.curve.doubts)
     if c.capacity is not None:

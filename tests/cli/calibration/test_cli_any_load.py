@@ -47,6 +47,18 @@ def test_users_who_think_obey_the_interactive_response_time_law(qsim, drive):
     assert "a think time of 1.00 s" in qsim("predict", drive, "--at", "200users:think=1s").out
 
 
+def test_a_closed_sweep_says_from_how_many_thinking_users_on_queueing_starts(qsim, drive):
+    asked = ("predict", drive, "--at", "200users:think=1s")
+    found = qsim(*asked, "--json").json
+    idle, peak = (found["parameters"][name]["estimate"] for name in ("R1", "Xmax"))
+    users = found["users"]
+    assert users["load"] == pytest.approx((idle + 1) * peak)
+    assert users["low"] < users["load"] < users["high"]
+    (line,) = (one for one in qsim(*asked).out.splitlines() if one.startswith("USERS   "))
+    assert f" {users['load']:.0f} (" in line
+    assert "users" not in qsim("predict", drive, "--at", "8", "--json").json
+
+
 def test_the_report_draws_what_was_asked_for(qsim, drive, tmp_path):
     report = tmp_path / "report.html"
     qsim("predict", drive, "--at", "300/s,800/s", "--report", str(report))

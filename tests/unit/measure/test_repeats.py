@@ -117,6 +117,11 @@ def test_a_point_that_falls_out_of_the_curve_is_found(off: int, factor: float) -
     assert np.flatnonzero(outlying_points(LOADS, x)).tolist() == [off]
 
 
+def test_of_two_points_either_of_which_leaves_a_smooth_curve_the_slow_one_is_the_outlier() -> None:
+    slowed_at_8 = [290.0, 579, 1090, 796, 1070, 1100, 1120]  # four servers of 3.4 ms
+    assert np.flatnonzero(outlying_points([1, 2, 4, 8, 16, 32, 64], slowed_at_8)).tolist() == [3]
+
+
 @pytest.mark.parametrize(
     "x",
     [
