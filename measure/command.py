@@ -107,7 +107,7 @@ def _with_number(text: str, placeholder: str, number: str) -> Iterator[str]:
 
 
 def plan_command(
-    text: str, loads: Sequence[float], *, repeats: int = 1, shell: bool = False, limit_s: float = LIMIT_S
+    text: str, loads: Sequence[float], *, repeats: int = 1, in_shell: bool = False, limit_s: float = LIMIT_S
 ) -> CommandPlan:
     """Plan the command at every load, ``repeats`` rounds of all.
 
@@ -115,16 +115,16 @@ def plan_command(
     where its program does not exist.
     """
     placeholder = placeholder_of(text)
-    plan = CommandPlan(text, placeholder, shell, limit_s)
+    plan = CommandPlan(text, placeholder, in_shell, limit_s)
     if placeholder == "N" and (odd := [n for n in loads if n != int(n) or n < 1]):
         raise InvalidParameterError("loads", f"{{N}} is a whole number of 1 or more, not {odd[0]:g}", value=odd[0])
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise InvalidParameterError("command", f"{text!r} cannot be split ({error}); close its quotes") from error
-    if not shell and (found := [word for word in words if word in SHELL_WORDS]):
+    if not in_shell and (found := [word for word in words if word in SHELL_WORDS]):
         raise InvalidParameterError("command", f"{found[0]!r} is a word of a shell, which runs it only with --shell")
-    _check_program(words[0] if not shell else "/bin/sh")
+    _check_program(words[0] if not in_shell else "/bin/sh")
     rounds = [(n, repeat) for repeat in range(repeats) for n in dict.fromkeys(loads)]
     return replace(plan, points=tuple(plan.point(n, repeat) for n, repeat in rounds))
 

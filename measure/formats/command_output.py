@@ -24,6 +24,7 @@ from measure.formats.which_kind import CHECK, NO_PAUSE, ORIGIN_OF_KIND, of_its_k
 from measure.loads import ArrivalRate
 from measure.origin import MEASURED, ORIGIN, told
 from measure.sweep import Sweep
+from measure.text_files import reading
 from measure.units import format_rate, plain_number
 
 if TYPE_CHECKING:
@@ -54,13 +55,14 @@ def command_sweep(outputs: Mapping[str, CommandOutput], placeholder: Placeholder
     ``program`` names the curve of a script. Raises DataError for an output without a result, with several, of another
     kind than the others, and where the tool prints one load whatever was asked for.
     """
-    kinds = {name: _kind(output.text, name) for name, output in outputs.items()}
-    if len(set(kinds.values())) > 1:
-        first, other = next((a, b) for a in kinds for b in kinds if kinds[a] != kinds[b])
-        raise DataError(f"{first} and {other} are outputs of different kinds; run one tool at every load")
-    sweep = _fio(outputs, placeholder) if "fio" in kinds.values() else _of_runs(outputs, placeholder, program)
-    _check_follows(sweep, outputs, placeholder)
-    return sweep
+    with reading(", ".join(list(outputs)[:3])):
+        kinds = {name: _kind(output.text, name) for name, output in outputs.items()}
+        if len(set(kinds.values())) > 1:
+            first, other = next((a, b) for a in kinds for b in kinds if kinds[a] != kinds[b])
+            raise DataError(f"{first} and {other} are outputs of different kinds; run one tool at every load")
+        sweep = _fio(outputs, placeholder) if "fio" in kinds.values() else _of_runs(outputs, placeholder, program)
+        _check_follows(sweep, outputs, placeholder)
+        return sweep
 
 
 def _kind(text: str, name: str) -> Format | Literal["own line"]:

@@ -48,6 +48,13 @@ def csv(content: bytes) -> object:
     return csv_sweep(decode(content, "f"), name="f")
 
 
+def command(content: bytes) -> object:
+    from measure.formats.command_output import CommandOutput, command_sweep
+    from measure.text_files import decode
+
+    return command_sweep({"N = 2": CommandOutput(decode(content, "f"), 2.0)}, "N", "f")
+
+
 def curves(content: bytes) -> object:
     from measure.formats.mess_curves import curves_sweep
     from measure.text_files import decode
@@ -354,6 +361,12 @@ TARGETS: dict[str, Target] = {
     "fio_normal": Target(fio_normal, ("golden/data/fio-text/report*",)),
     "mlc": Target(mlc, ("golden/data/mlc/*",)),
     "csv": Target(csv, ("golden/data/curves/*", "data/tables/*", "data/pasted/*"), ("measure.formats.tables.cells",)),
+    "command": Target(
+        command,
+        ("golden/data/fio/json-plus.json", "data/servers/*"),
+        ("measure.formats.own_line",),
+        lambda: iter((b'{"throughput": 812.4, "latency": 0.0025}\n', b"warm\niops;lat_us;p99_us\n800;2500;9000\n")),
+    ),
     "curves": Target(curves, ("golden/data/curves/*",)),
     "log": Target(log, ("golden/data/fio-logs/*lat*", "golden/data/fio-logs/*/*lat*"), (f"{FIO}.logs",)),
     "histogram_log": Target(histogram_log, ("golden/data/fio-logs/*hist*",)),

@@ -114,7 +114,7 @@ def _knee_of_command(text: str, shell: bool, seconds: float, asked: Asked) -> Re
     from measure.command import placeholder_of, plan_command
 
     first = FIRST_RATE if placeholder_of(text) == "rate" else 1
-    plan = plan_command(text, [first], shell=shell, limit_s=BUDGET * seconds)
+    plan = plan_command(text, [first], in_shell=shell, limit_s=BUDGET * seconds)
     with keeping(asked.out) as directory:
         after = f", into {asked.out}" if asked.out else ""
         sweep = measure_command(plan, directory, seconds, asked.started, after)

@@ -41,7 +41,7 @@ def measure_command(
     output: PlanOrRun,
 ) -> Result:
     """Plan, say what will be done, do it, print the points."""
-    plan = plan_command(command, loads, repeats=repeats, shell=shell, limit_s=limit)
+    plan = plan_command(command, loads, repeats=repeats, in_shell=shell, limit_s=limit)
     rows = [{"key": p.key, "load": p.asked, "repeat": p.repeat, "command": p.command} for p in plan.points]
     text = f"{counted(len(plan.points), 'run')}, at most {minutes(limit)} each"
     return output.measure(
