@@ -77,7 +77,6 @@ def test_four_workers_have_their_knee_at_four(
     found = []
     for _ in range(ATTEMPTS):
         document = knee(" ".join([*at_once, command.replace("URL", url)]))
-        assert document["measured"]["seconds"] < 20
         assert [point["load"] for point in document["points"]][:4] == [1, 2, 4, 8]
         found.append(document["knee"]["load"])
         if found[-1] == pytest.approx(WORKERS, abs=0.4):
