@@ -15,9 +15,11 @@ from measure.errors import DataError
 from measure.formats.fio.logs import log_name
 from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.sweep import fio_sweep, log_sweep
+from measure.formats.load_tools import tool_of
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
-from measure.formats.servers import JSON, TOOLS, documents, reader_of, server_runs_sweep
+from measure.formats.server_reports import cause_in
+from measure.formats.servers import JSON_TOOLS, TOOLS, documents, reader_of, server_runs_sweep
 from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
@@ -34,6 +36,7 @@ _LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\d
 _HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
 _LOOK_AT_LINES, _QUOTED, _NAMED = 5, 40, 3
 _NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
+_THREE_COLUMNS = "a table of three columns does: clients,requests_per_s,latency_ms"
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
 
@@ -89,25 +92,27 @@ def sniff(text: str, name: str) -> Format:
         return kind
     if start.startswith("{") and not documents(text):
         raise DataError(f"{name} is JSON that was cut off or edited; run the tool again")
-    if start.startswith(("{", "[")):
-        raise NoMeasurementError(
-            f'{name} is JSON, but not fio\'s (no "fio version"), nor that of {", ".join(JSON)}; run fio with '
-            "--output-format=json+"
-        )
+    if (known := tool_of(head)) is not None:
+        refusal = DataError if has_numbers(text) else NoMeasurementError
+        raise refusal(f"{name} is {known.name}, which is not read: {known.instead}")
+    if start.startswith(("{", "[")) and documents(text):
+        raise NoMeasurementError(f"{name} is JSON of no tool that is read ({', '.join(JSON_TOOLS)}); {_THREE_COLUMNS}")
     if "verify failed" in head or "\nverify: " in head:
         raise DataError(
             f"{name} holds fio's messages of a data verification that failed, and no result; settle that, then "
             "measure again"
         )
     if start.startswith(("fio:", "fio-")) or "fio: terminating" in head or _ANNOUNCED.search(head):
-        raise DataError(f"{name} holds fio's messages but no JSON result; run fio again with --output-format=json+")
+        raise DataError(
+            f"{name} holds fio's messages but no JSON result{cause_in(head)}; run fio again with --output-format=json+"
+        )
     if looks_like_table(text):
         return "table"
     begins = " ".join(start[:_QUOTED].split())
     refusal = DataError if has_numbers(text) else NoMeasurementError
     raise refusal(
         f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, {TOOLS}); "
-        f"begins {begins!r}"
+        f"begins {begins!r}{cause_in(head)}; {_THREE_COLUMNS}"
     )
 
 

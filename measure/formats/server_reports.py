@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -58,20 +58,25 @@ class ServerRun:
     """Remarks on the run, in sentences without a full stop."""
     doubt: str = ""
     """What speaks against a run at a rate, which is asked about."""
+    left_out: tuple[str, ...] = ()
+    """Runs beside it in the same text that were interrupted, in sentences without a full stop."""
 
 
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
 
 
-PIPELINING = ("redis-benchmark", "wrk")
+PIPELINING = ("redis-benchmark", "wrk", "h2load", "memtier_benchmark")
 """Tools that can keep several requests of one client outstanding, and do not print how many."""
 
 
-def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None = None) -> Sweep:
+def servers_sweep(
+    runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None = None, load: int | None = None
+) -> Sweep:
     """The runs of several files, {file: runs}, as one sweep. DataError where they mix kinds of load, or tools.
 
-    ``pipeline``: requests that each client keeps outstanding, where the user said so. Where X R / N tells it of a tool
-    that can do so, the load is in requests, and a finding says it.
+    ``load``: the number of clients of runs that print none. ``pipeline``: requests that each client keeps outstanding,
+    where the user said so. Where X R / N tells it of a tool that can do so, the load is in requests, and a finding says
+    it.
     """
     listed = [(file, run) for file, found in runs.items() for run in found]
     name = listed[0][0]
@@ -86,18 +91,19 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None 
         raise DataError(
             f"{name}: runs at a rate and runs with a fixed number of clients cannot be one sweep; load one kind"
         )
-    loaded = [(*_load(run, file), file, run) for file, run in listed]
+    loaded = [(*_load(run, file, load), file, run) for file, run in listed]
     loaded.sort(key=lambda each: (each[3].series or each[3].tool, each[0]))
     rows: list[dict[str, Any]] = []
     findings: list[Finding] = []
-    for load, said, file, run in loaded:
+    told_by = computed("X R") if load is None else told(f"--columns load={load}")
+    for n, said, file, run in loaded:
         rows.append(
             {
                 "series": run.series or run.tool,
-                "load": load,
+                "load": n,
                 "throughput_per_s": run.throughput_per_s,
-                "latency_s": run.response_s or load / run.throughput_per_s,
-                ORIGIN["load"]: computed("X R") if _is_computed(run) else MEASURED,
+                "latency_s": run.response_s or n / run.throughput_per_s,
+                ORIGIN["load"]: told_by if _is_computed(run) else MEASURED,
                 ORIGIN["latency_s"]: MEASURED if run.response_s else computed("N / X"),
                 "source": file,
                 "pattern": None,
@@ -105,7 +111,7 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], pipeline: int | None 
                 **{_COLUMNS[p]: t for p, t in run.percentiles.items() if p in _COLUMNS},
             }
         )
-        findings += [*said, *_doubts(run, file, load)]
+        findings += [*said, *_doubts(run, file, n)]
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind = ArrivalRate(gaps=listed[0][1].gaps) if opened.pop() else counted_in(listed[0][1].unit)
@@ -167,18 +173,20 @@ def _batch_times(above: float, name: str) -> Finding:
     )
 
 
-def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
-    """The load of a run; where none was printed, the number of clients by Little's law, with a Finding."""
+def _load(run: ServerRun, file: str, said: int | None) -> tuple[float, list[Finding]]:
+    """The load of a run; where none was printed, what the user ``said``, else by Little's law, with a Finding."""
     if run.rate_per_s is not None:
         return run.rate_per_s, []
     if run.clients is not None:
         return run.clients, []
+    if said is not None:
+        return float(said), []
     outstanding = run.throughput_per_s * run.response_s  # type: ignore[operator]  # a tool prints one of both
     whole = max(1, round(outstanding))
     if abs(outstanding / whole - 1) > NEAR_WHOLE:
         raise DataError(
-            f"{file}: {run.tool} prints no number of clients, and X R = {outstanding:.3g} is no whole one; give a "
-            "table with the columns clients, requests_per_s and latency_ms"
+            f"{file}: {run.tool} prints no number of clients, and X R = {outstanding:.3g} is no whole one; say "
+            "it: --columns load=8"
         )
     message = f"{run.tool} prints no number of clients; X R tells it ({file}: {outstanding:.3g})"
     return float(whole), [Finding("clients-by-littles-law", "info", message)]
@@ -197,6 +205,8 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
             "mend the errors and run again",
             load=load,
         )
+    for why in run.left_out:
+        yield Finding("interrupted-run", "warning", why, "it was stopped", "run it again", load=load)
     for note in run.notes:
         yield Finding("load-generator", "info", note, load=load)
     if run.doubt:
@@ -246,6 +256,47 @@ def number(pattern: str, text: str, what: str = "", name: str = "") -> float:
 def lacking(what: str, name: str) -> DataError:
     """The DataError for a text in which ``what`` is missing."""
     return DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
+
+
+_CAUSE = re.compile(
+    r"^.*(?:\bFATAL\b|\berror:|\bError:|refused|not loadable|Caught signal|[Ii]nterrupted|terminating on signal|"
+    r"[Nn]o such file|command not found|[Uu]nable to|[Cc]annot |[Ff]ailed to).*$",
+    re.MULTILINE,
+)
+_LONGEST_CAUSE = 160
+
+
+def cause_in(text: str) -> str:
+    """What a text says of why it has no result, for the end of a sentence; empty where it says nothing."""
+    line = _CAUSE.search(text)
+    return f"; it says {' '.join(line[0].split())[:_LONGEST_CAUSE]!r}" if line else ""
+
+
+def each_run(parts: Sequence[str], name: str, read: Callable[[str, str], ServerRun]) -> list[ServerRun]:
+    """The runs in the parts of one text. One that was interrupted is left out where another is whole, and said.
+
+    DataError, the first, where none can be read.
+    """
+    runs: list[ServerRun] = []
+    refusals: list[DataError] = []
+    for number, part in enumerate(parts, 1):
+        try:
+            runs.append(read(part, name if len(parts) == 1 else f"{name}, run {number}"))
+        except DataError as error:
+            refusals.append(DataError(f"{error}{cause_in(part)}"))
+    if not runs or any("has no " not in str(refusal) for refusal in refusals):
+        raise refusals[0]
+    left_out = tuple(str(refusal).replace("; run it again", "; it is left out") for refusal in refusals)
+    return [replace(runs[0], left_out=left_out), *runs[1:]]
+
+
+LAST_ANSWER = 3.0
+"""The last answer of a run is awaited for up to this many mean response times."""
+
+
+def load_of_a_count(rate: float, mean_s: float, asked: float, seconds: float) -> float:
+    """The rate of a run that ends with its last answer: as it came, where the wait for that explains the rest."""
+    return rate if rate < asked <= rate * (1 + LAST_ANSWER * mean_s / max(seconds, 1e-9)) else asked
 
 
 def maybe(pattern: str, text: str) -> float:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from measure.errors import DataError
 from measure.formats import server_reports
-from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, servers_sweep
+from measure.formats.load_tools import Tool, fields_of_document, parse_seconds, run_of, runs_of_text, tool_of, tools
+from measure.formats.sample_logs import looks_like_samples, samples
+from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, each_run, load_of_a_count, servers_sweep
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
 from measure.units import plain_number
@@ -108,9 +110,6 @@ def _users_ramp(metrics: Mapping[str, Any]) -> str:
     return f"the users varied from {active['min']:g} to {active['max']:g} within the run"
 
 
-LAST_ANSWER = 3.0
-"""The last answer of a run is awaited for up to this many mean response times."""
-
 ALL_BUSY = 0.8
 """k6's users iterate without a pause: where fewer than this share are busy, an executor of rates starts them."""
 
@@ -136,41 +135,53 @@ def _rate_of_iterations(metrics: Mapping[str, Any], users: float | None) -> str:
 
 
 def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
-    """Read vLLM's serving benchmark: whole requests and their end-to-end time, without tokens."""
-    if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
+    """Read the serving benchmark of vLLM or SGLang: whole requests and their end-to-end time, without tokens.
+
+    Where it holds no end-to-end times, as by default, the response time of a number at once is N / X.
+    """
+    mean = float(found.get("mean_e2el_ms") or found.get("mean_e2e_latency_ms") or 0) / 1e3
+    rate, asked = _number(found, "request_throughput", name), found.get("request_rate")
+    at_once, completed = found.get("max_concurrency"), float(found.get("completed") or 0)
+    opened = asked is not None and float(asked) < math.inf and at_once is None
+    if opened and not mean:
         raise DataError(
             f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "
             "--percentile-metrics ttft,tpot,itl,e2el"
         )
-    mean = float(found.get("mean_e2el_ms") or found["mean_e2e_latency_ms"]) / 1e3
-    rate, asked = _number(found, "request_throughput", name), found.get("request_rate")
-    at_once = found.get("max_concurrency")
-    opened = asked not in (None, "inf") and at_once is None
-    load = _load_of_a_count(rate, mean, float(asked), found) if opened and asked is not None else None
+    seconds = float(found.get("duration") or completed / rate)
+    load = load_of_a_count(rate, mean, float(asked), seconds) if opened and asked is not None else None
     if not opened and at_once is None:
         raise DataError(
             f"{name}: all requests were sent at once (request_rate inf, no max_concurrency), so that no load held; run "
             "the benchmark with --max-concurrency N or --request-rate R"
         )
-    keys = {50.0: "median_e2el_ms", 95.0: "p95_e2el_ms", 99.0: "p99_e2el_ms"}
-    percents = {p: float(found[key]) / 1e3 for p, key in keys.items() if found.get(key) is not None}
+    percents = {p: _time_ms(found, key, mean) for p, key in _E2E.items() if _time_ms(found, key, mean)}
+    notes = [f"{found['failed']:g} requests failed and are left out"] if found.get("failed") else []
+    rounds = completed / float(at_once or math.inf)
+    if not mean and 0 < rounds < FEW_ROUNDS:
+        few = f"{completed:g} requests at {float(at_once or 0):g} at once are {rounds:.2g} rounds"
+        notes.append(f"{few}, of which the first and the last are not full: send more")
     return ServerRun(
-        "vllm",
+        "sglang" if "sglang" in str(found.get("backend")) else "vllm",
         rate,
-        mean,
+        mean or None,
         clients=None if opened else float(at_once),  # type: ignore[arg-type]
         rate_per_s=load,
         percentiles=percents,
-        sd_s=float(found.get("std_e2el_ms") or math.nan) / 1e3,
-        requests=found.get("completed"),
-        notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
+        sd_s=_time_ms(found, "std", mean) or math.nan,
+        requests=completed or None,
+        notes=tuple(notes),
     )
 
 
-def _load_of_a_count(rate: float, mean: float, asked: float, found: Mapping[str, Any]) -> float:
-    """The rate of a run that ends with its last answer: as it came, where the wait for that explains the rest."""
-    seconds = float(found.get("duration") or (found.get("completed") or 0) / rate)
-    return rate if rate < asked <= rate * (1 + LAST_ANSWER * mean / max(seconds, 1e-9)) else asked
+FEW_ROUNDS = 10.0
+"""Fewer requests than these for each client are mostly the beginning and the end of a run."""
+_E2E = {50.0: "median", 95.0: "p95", 99.0: "p99"}
+
+
+def _time_ms(found: Mapping[str, Any], which: str, mean: float) -> float:
+    """A figure of the time of whole requests, seconds, by either name; 0 where there is none."""
+    return float(found.get(f"{which}_e2el_ms") or found.get(f"{which}_e2e_latency_ms") or 0) / 1e3 if mean else 0.0
 
 
 def _number(values: Mapping[str, Any], key: str, name: str) -> float:
@@ -203,46 +214,106 @@ TEXTS: Mapping[str, tuple[str, str, Reader]] = {
 JSON = {"k6": (is_k6, k6), "oha": (is_oha, oha), "vLLM": (is_vllm, vllm)}
 """Tool that writes JSON -> (detector of its document, reader)."""
 
-TOOLS = ", ".join(sorted({*TEXTS, *JSON, "Locust"}, key=str.casefold))
+JSON_TOOLS = sorted({"fio", *JSON, *(tool.name for tool in tools() if tool.keys)}, key=str.casefold)
+_READ = {tool.name for tool in tools() if not tool.instead}
+TOOLS = ", ".join(sorted({*TEXTS, *JSON, *_READ, "JMeter", "Locust"}, key=str.casefold))
+
+
+def runs_in(text: str, name: str) -> list[ServerRun]:
+    """The runs that a load generator printed, each with its kind of load. DataError where none did, or none is whole.
+
+    Of a run, ``clients`` circulate, or requests came at ``rate_per_s``; where the tool prints neither, both are None.
+    """
+    read = reader_of(text)
+    if read is None:
+        raise DataError(f"{name} is of no load generator that is read ({TOOLS})")
+    return read(text, name)
 
 
 def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
     """The reader of the text; None where no load generator wrote it."""
-    if text.lstrip().startswith(("{", "[")):
-        found = documents(text)
-        read = next((read for known, read in JSON.values() if found and all(map(known, found))), None)
+    if text.lstrip().startswith(("{", "[")) and (found := documents(text)):
+        read = next((read for known, read in _documents() if all(map(known, found))), None)
         return None if read is None else lambda _, name: [read(one, name) for one in found]
+    if looks_like_samples(text):
+        return samples
     if server_reports.looks_like_locust(text):
         return server_reports.locust
-    head = text[:HEAD_BYTES].replace("\r", "\n")
+    head = _lines(text[:HEAD_BYTES])
+    if (tool := tool_of(head)) is not None and not tool.instead:
+        return partial(_by_table, tool)
+    if re.search(K6_LINE, head, re.MULTILINE):
+        return lambda text, name: [k6(k6_metrics(_lines(text)), name)]
     found_text = next((each for each in TEXTS.values() if re.search(each[0], head, re.MULTILINE)), None)
     return None if found_text is None else partial(_each_run, *found_text[1:])
 
 
+def _documents() -> Iterator[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any], str], ServerRun]]]:
+    """The detector and the reader of each tool's document."""
+    yield from JSON.values()
+    for tool in tools():
+        yield tool.wrote, lambda one, name, tool=tool: run_of(tool, fields_of_document(tool, one, name), name)  # type: ignore[misc]
+
+
+def _by_table(tool: Tool, text: str, name: str) -> list[ServerRun]:
+    """The runs of a text that the table of tools reads, or whose fields are those of a document."""
+    if tool.document:
+        _, read = JSON[tool.document]
+        backend = re.search(r"^Backend:\s+(\S+)", text, re.MULTILINE)
+        named = {"backend": backend[1] if backend else ""}
+        return runs_of_text(
+            tool, _lines(text), name, lambda found, where: read(named | {k: v[0] for k, v in found.items()}, where)
+        )
+    return runs_of_text(tool, _lines(text), name, lambda found, where: run_of(tool, found, where))
+
+
+def _lines(text: str) -> str:
+    """The text with each line ended by a newline, also those that a progress bar ended by a carriage return."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun]:
     """The runs in one text, one after another as ``cat`` joins them; errors name a run by its number."""
-    text = text.replace("\r", "\n")
+    text = _lines(text)
     at = [m.start() for m in re.finditer(begins, text, re.MULTILINE)]
-    if len(at) < 2:
-        return [read(text, name)]
     parts = [text[start:end] for start, end in pairwise([*at, len(text)])]
-    return [read(part, f"{name}, run {number}") for number, part in enumerate(parts, 1)]
+    return each_run(parts if len(at) > 1 else [text], name, read)
+
+
+# --- k6's summary as text ---------------------------------------------------------------------------------------------
+
+K6_LINE = r"^\s*http_req_duration\.{3,}: avg="
+_METRIC = re.compile(r"^\s*(\w+)\.{3,}: (.*)$", re.MULTILINE)
+_FIGURE = re.compile(r"(avg|min|med|max|p\([\d.]+\))=([\d.]+(?:[a-zµμ]+[\d.]*)*)")
+
+
+def k6_metrics(text: str) -> dict[str, Any]:
+    """The summary that k6 prints at its end as the document that it writes, times in milliseconds."""
+    metrics: dict[str, Any] = {}
+    for name, rest in _METRIC.findall(text):
+        values: dict[str, float] = {}
+        for key, value in _FIGURE.findall(rest):
+            values[key] = parse_seconds(value) * 1e3 if re.search("[a-zµμ]", value) else float(value)
+        if counted := re.match(r"(\d+)\s+([\d.]+)/s", rest):
+            values |= {"count": float(counted[1]), "rate": float(counted[2])}
+        elif share := re.match(r"([\d.]+)%", rest):
+            values["value"] = float(share[1]) / 100
+        metrics.setdefault(name, values)
+    return {"metrics": metrics}
 
 
 def server_runs_sweep(texts: Mapping[str, str], columns: Mapping[str, str] | None = None) -> Sweep:
     """The sweep in a load generator's output, {file: text}: one curve over clients, or over rates.
 
-    ``columns`` may say how many requests each client keeps outstanding, {"pipeline": "16"}; DataError for other roles.
+    ``columns`` may say how many requests each client keeps outstanding, {"pipeline": "16"}, and how many clients there
+    were where the tool prints none, {"load": "8"}; DataError for other roles.
     """
-    if columns and (columns.keys() != {"pipeline"} or not columns["pipeline"].isdigit() or columns["pipeline"] == "0"):
+    said = dict(columns or {})
+    if not said.keys() <= {"pipeline", "load"} or not all(re.fullmatch(r"[1-9]\d{0,8}", n) for n in said.values()):
         raise DataError(
             f"{next(iter(texts))} is the output of a load generator, which has no columns; --columns can only say how "
-            "many requests each client keeps outstanding: --columns pipeline=16"
+            "many requests each client keeps outstanding (--columns pipeline=16), or how many clients there were where "
+            "the tool does not print it (--columns load=8)"
         )
-    runs = {}
-    for name, text in texts.items():
-        read = reader_of(text)
-        if read is None:
-            raise DataError(f"{name} is of no load generator that is read")
-        runs[name] = read(text, name)
-    return servers_sweep(runs, int(columns["pipeline"]) if columns else None)
+    runs = {name: runs_in(text, name) for name, text in texts.items()}
+    return servers_sweep(runs, **{role: int(number) for role, number in said.items()})

@@ -356,6 +356,8 @@ def _laws() -> Iterator[bytes]:
 
 
 FIO = "measure.formats.fio"
+TOOL_TEXTS = sorted((TESTS / "data" / "servers" / "field").iterdir())
+"""An output of each load generator that the table of tools reads."""
 TARGETS: dict[str, Target] = {
     "fio_json": Target(fio_json, ("golden/data/fio/*",), (f"{FIO}.record",)),
     "fio_normal": Target(fio_normal, ("golden/data/fio-text/report*",)),
@@ -386,6 +388,8 @@ TARGETS: dict[str, Target] = {
     "server": Target(
         server, ("data/servers/*", "data/servers/*/*"), ("measure.formats.server_reports", "measure.formats.servers")
     ),
+    "sample_log": Target(server, ("data/servers/field/jmeter.csv",), ("measure.formats.sample_logs",)),
+    **{f"tool {path.stem}{path.suffix}": Target(server, (f"data/servers/field/{path.name}",)) for path in TOOL_TEXTS},
     "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.watched",), lambda: iter((_RECORD,))),
     "load": Target(load, ("golden/data/*/*",), ("measure.formats.by_format",)),
     "columns": Target(

@@ -213,7 +213,7 @@ def test_two_formats_by_name_are_refused(tmp_path: Path) -> None:
         (b"\x7fELF\0\0\0\1", "is binary"),
         (bytes(range(1, 32)) * 40, "is binary"),
         (b"\xff\xfe\x00", "is damaged"),
-        (b'{"some": "json"}', "JSON, but not fio's"),
+        (b'{"some": "json"}', "is JSON of no tool that is read"),
         (b"fio: pid=7, err=28/file:x.c:1, func=io_u, error=No space left on device", "no JSON result"),
         (b"sha256: verify failed at file d.0.0 offset 4096, length 4096", "data verification that failed"),
         (b"hello", "is neither"),

@@ -267,7 +267,10 @@ def without(document: dict, *keys: str) -> str:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (without(VLLM, "mean_e2el_ms"), "has times of tokens and none of whole requests"),
+        (
+            without({**VLLM, "request_rate": 5.0}, "mean_e2el_ms", "max_concurrency"),
+            "has times of tokens and none of whole requests",
+        ),
         (without(VLLM, "max_concurrency"), "all requests were sent at once"),
         (json.dumps({**OHA, "summary": {**OHA["summary"], "average": None}}), "has no number 'average'"),
         (json.dumps({**OHA, "summary": {**OHA["summary"], "average": 0.0014}}), "X R = 1.4 is no whole one"),

@@ -1,0 +1,231 @@
+"""Reads the outputs of load generators by the table ``load_tools.toml``: patterns of lines, or keys of documents.
+
+Each tool is a table there: how it is known, which patterns or keys hold which fields, and its unit of time. A run is
+made of the fields alone; what a tool does not print stays open: X R then tells the clients, N / X the response time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from measure.errors import DataError
+from measure.formats.server_reports import CLOSED_LOOP, ServerRun, each_run, lacking, load_of_a_count
+from measure.units import parse_duration
+
+Fields = dict[str, list[float]]
+"""What was found: each field, as <n2> or <r>, with its values in the order of the text."""
+
+_NUMBER = r"[+-]?\d[\d.,]{0,30}(?:[eE][+-]?\d{1,3})?"
+_TIME = rf"(?:\d{{1,3}}[hm])*{_NUMBER}(?: ?(?:ns|us|µs|μs|ms|nsec|usec|msec|secs?|s|m|h)(?![A-Za-z]))?"
+_RATE = rf"{_NUMBER} ?[kKMG]?(?![A-Za-z])"
+_FIELD = re.compile(r"\[?(?<!\\)<(\w+)>\]?")
+_PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+_TIMES = {"r", "s", "span", *_PERCENTILES}
+_UNITS = {"nsec": "ns", "usec": "us", "μs": "us", "msec": "ms", "secs": "s", "sec": "s", "m": "min"}
+_PREFIX = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One table of the file; see there for what each entry means."""
+
+    name: str
+    known: re.Pattern[str] | tuple[str, ...]
+    begins: tuple[str, ...] = ()
+    lines: tuple[re.Pattern[str], ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    time: str = "s"
+    unit: str = "clients"
+    arrivals: str = ""
+    coarse: float = 0.0
+    document: str = ""
+    instead: str = ""
+
+    def is_in(self, text: str) -> bool:
+        """Whether the beginning of a text is its."""
+        return isinstance(self.known, re.Pattern) and self.known.search(text) is not None
+
+    def wrote(self, document: Mapping[str, Any]) -> bool:
+        """Whether a document is its."""
+        return not isinstance(self.known, re.Pattern) and all(at(document, path) is not None for path in self.known)
+
+
+@cache
+def tools() -> tuple[Tool, ...]:
+    """The tools of the table, those that are read first."""
+    table = tomllib.loads(files(__package__).joinpath("load_tools.toml").read_text("utf-8"))
+    return tuple(_tool(name, entries) for name, entries in table.items())
+
+
+def _tool(name: str, entries: Mapping[str, Any]) -> Tool:
+    known = entries["known"]
+    return Tool(
+        name.removesuffix("-json").removesuffix("-xml"),
+        tuple(known) if isinstance(known, list) else _pattern(known),
+        begins=tuple(entries.get("begins", ())),
+        lines=tuple(map(_pattern, entries.get("lines", ()))),
+        keys=entries.get("keys", {}),
+        document=entries.get("as", ""),
+        **{key: entries[key] for key in ("time", "unit", "arrivals", "coarse", "instead") if key in entries},
+    )
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern of the table, with its blanks and fields as patterns of their own."""
+    spaced = re.sub(r"(?<!\[)(?<!\\) (?![+*?\]])", r"[ \\t]+", re.sub(r"(?<!\[)\^ ", r"^[ \\t]*", text))
+    return re.compile(re.sub(r"\{([a-z]\w*)\}", _group, spaced), re.MULTILINE)
+
+
+def _group(field: re.Match[str]) -> str:
+    name = field[1]
+    return rf"(?P<{name}>{_TIME if name in _TIMES else _RATE})"
+
+
+def tool_of(text: str) -> Tool | None:
+    """The tool that wrote a text, read or only known; None for others."""
+    return next((tool for tool in tools() if tool.is_in(text)), None)
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
+
+
+def fields_of_text(tool: Tool, text: str, name: str) -> Fields:
+    """The fields in the text of one run."""
+    found: Fields = {}
+    for pattern in tool.lines:
+        known = {key for key in found if not key.startswith("failed")}
+        for match in pattern.finditer(text):
+            for key, value in match.groupdict().items():
+                if value is not None and key not in known:
+                    found.setdefault(key, []).append(_value(key, value, tool, name))
+    return found
+
+
+def fields_of_document(tool: Tool, document: Mapping[str, Any], name: str) -> Fields:
+    """The fields in one JSON document."""
+    found: Fields = {}
+    for key, path in tool.keys.items():
+        value = at(document, path)
+        if isinstance(value, int | float | str) and not isinstance(value, bool) and value != "":
+            found[key] = [_value(key, str(value), tool, name)]
+    return found
+
+
+def at(document: Any, path: str) -> Any:
+    """The value at a path of keys, parted by ">"; None where there is none."""
+    for key in path.split(">"):
+        if isinstance(document, list):
+            name, _, value = key.partition("=")
+            document = next((d for d in document if isinstance(d, Mapping) and str(d.get(name)) == value), None)
+        else:
+            document = document.get(key) if isinstance(document, Mapping) else None
+    return document
+
+
+def _value(key: str, text: str, tool: Tool, name: str) -> float:
+    """A number as printed: a time in seconds, anything else with its prefix. DataError for an ambiguous comma."""
+    text = text.strip()
+    if key not in _TIMES:
+        prefix = _PREFIX.get(text[-1:], 1.0)
+        return _plain(text.rstrip("kKMG "), tool, name) * prefix
+    if re.fullmatch(_NUMBER, text):
+        return parse_duration(f"{_plain(text, tool, name)!r}{'s' if key == 'span' else tool.time}")
+    return parse_seconds(text)
+
+
+def parse_seconds(text: str) -> float:
+    """The seconds in a time with units, also one of several parts, as Go prints it.
+
+    >>> parse_seconds("1m2.5s"), parse_seconds("583.523ms"), parse_seconds("12 usec")
+    (62.5, 0.583523, 1.2e-05)
+    """
+    parts = re.findall(r"([\d.]+) ?([a-zµμ]+)", text)
+    return math.fsum(parse_duration(f"{number}{_UNITS.get(unit, unit)}") for number, unit in parts)
+
+
+def _plain(text: str, tool: Tool, name: str) -> float:
+    digits = text.rstrip(".,")
+    whole, comma, behind = digits.rpartition(",")
+    if comma and len(behind) == 3 and "." not in digits and whole.isdigit() and len(whole) <= 3 and whole != "0":
+        either = f"{whole}.{behind} or {whole}{behind}"
+        raise DataError(f"{name}: {digits!r} may be {either}; run {tool.name} with LC_ALL=C")
+    is_decimal = comma and "." not in digits and "," not in whole and len(behind) != 3
+    return float(digits.replace(",", "." if is_decimal or whole == "0" else ""))
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
+    """The run that has these fields. DataError where it has no throughput, or no answer."""
+    first = {key: values[0] for key, values in found.items()}
+    count, failed = math.fsum(found.get("count", ())), _failed(found, first)
+    rate = first["x"] if "x" in first else count / first["span"] if count and first.get("span") else None
+    mean = _weighted(found)
+    if rate is None or (not rate and not count):
+        raise lacking("throughput", name)
+    if not rate > 0:
+        raise DataError(f"{name}: none of the requests was answered; check the address, run again")
+    clients = math.prod(_clients(found)) or None
+    asked = first.get("asked") if tool.arrivals else None
+    if asked:
+        span = first.get("span") or count / rate
+        asked = load_of_a_count(rate, mean or 0.0, asked, span)
+    if not asked and clients is None and mean is None:
+        raise lacking("mean response time", name)
+    is_one_kind = len(found.get("w", ())) < 2
+    percentiles = {p: t for key, p in _PERCENTILES.items() if is_one_kind and (t := first.get(key))}
+    notes = [] if asked or not percentiles else [CLOSED_LOOP]
+    if clients and not asked and mean is not None and mean < tool.coarse:
+        notes.append(f"{tool.name} measures whole milliseconds: the mean is clients / throughput (Little's law)")
+        mean = None
+    return ServerRun(
+        tool.name,
+        rate,
+        mean or None,
+        clients=None if asked else clients,
+        unit=tool.unit,
+        rate_per_s=asked or None,
+        gaps="paced",
+        percentiles=percentiles,
+        sd_s=first.get("s", math.nan) if is_one_kind and mean else math.nan,
+        requests=count or None,
+        failed=failed,
+        notes=tuple(notes),
+    )
+
+
+def _weighted(found: Fields) -> float | None:
+    """The mean response time, of several kinds of requests by their numbers."""
+    times = found.get("r", [])
+    weights = found.get("w", [])[: len(times)] or [1.0] * min(1, len(times))
+    total = math.fsum(weights)
+    return math.fsum(w * r for w, r in zip(weights, times, strict=False)) / total if total else None
+
+
+def _clients(found: Fields) -> list[float]:
+    """The factors whose product is the number of clients; a zero where it is not known."""
+    if "nsum" in found:
+        return [math.fsum(found["nsum"])]
+    return [values[0] or 1.0 for key, values in found.items() if re.fullmatch(r"n\d*", key)] if "n" in found else [0.0]
+
+
+def _failed(found: Fields, first: Mapping[str, float]) -> float:
+    listed = math.fsum(sum(values) for key, values in found.items() if key.startswith("failed"))
+    share = first["percent"] / 100 if "percent" in first else first.get("success", 1.0)
+    return listed or round((1 - share) * math.fsum(found.get("count", ())))
+
+
+def runs_of_text(tool: Tool, text: str, name: str, read: Callable[[Fields, str], ServerRun]) -> list[ServerRun]:
+    """The runs in a text; what stands above the first, such as a batch size, holds for all."""
+    starts = next((at for line in tool.begins if (at := [m.start() for m in re.finditer(line, text, re.M)])), [0])
+    parts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    above = fields_of_text(tool, text[: starts[0]], name)
+    return each_run(parts, name, lambda part, where: read({**above, **fields_of_text(tool, part, where)}, where))

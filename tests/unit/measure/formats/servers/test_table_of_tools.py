@@ -1,0 +1,173 @@
+"""The tools of load_tools.toml: each reads what it printed, also as others save it, and names what it cannot know.
+
+Printed here, by a server of four workers of 10 ms: autocannon 8, bombardier 1.2, h2load 1.52, vegeta 12.13, k6 0.49 and
+sysbench 1.0.20. Retyped from public issues: DiskSpd, memtier, rados bench, vLLM, SGLang and the files of
+``data/servers/field`` beside them; ghz, SPDK perf, perf_analyzer, YCSB, elbencho, DiskSpd's XML, memtier's JSON and
+JMeter's results have the layout of their documentation, with numbers made to fit N = X R.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from calibrate import fit
+from measure import audit, load
+from measure.errors import DataError
+from measure.formats.load_tools import parse_seconds, tools
+from measure.formats.servers import TEXTS, runs_in
+from measure.loads import ArrivalRate
+from measure.origin import ORIGIN
+from measure.text_files import read_text
+
+SERVERS = Path(__file__).parents[4] / "data" / "servers"
+FIELD = SERVERS / "field"
+# file: tool, clients, rate, throughput, response, percentiles
+RIGHT: dict[str, tuple[str, float | None, float | None, float, float | None, dict[int, float]]] = {
+    "autocannon.txt": ("autocannon", 10, None, 41024, None, {99: 1e-3}),  # whole milliseconds: too coarse for a mean
+    "bombardier.txt": ("bombardier", 125, None, 59035.57, 2.11e-3, {}),
+    "diskspd.txt": ("DiskSpd", 128, None, 39993.33, 3.2e-3, {}),
+    "diskspd.xml": ("DiskSpd", 128, None, 2.4e6 / 60.01, 3.2e-3, {}),
+    "elbencho.txt": ("elbencho", 128, None, 94100, 1358e-6, {}),
+    "ghz.json": ("ghz", 50, None, 6250.1, 7.7e-3, {50: 7.2e-3, 99: 21e-3}),
+    "ghz.txt": ("ghz", None, None, 6250.1, 7.7e-3, {50: 7.2e-3, 95: 14.1e-3, 99: 21e-3}),
+    "h2load.txt": ("h2load", 1, None, 1312, 758e-6, {}),
+    "jmeter.csv": ("jmeter", 2, None, 200.334, 10e-3, {}),
+    "k6-text.txt": ("k6", None, 19.8, 19.8, 136.91e-3, {50: 101.07e-3, 95: 376.24e-3}),
+    "memtier.txt": ("memtier_benchmark", 64, None, 3595.9, 17.726e-3, {50: 16.511e-3, 99: 35.327e-3}),
+    "memtier.json": ("memtier_benchmark", 64, None, 3595.9, 17.726e-3, {50: 16.511e-3, 99: 35.327e-3}),
+    "perf-analyzer.txt": ("perf_analyzer", 8, None, 115.85, 68.959e-3, {50: 68.12e-3, 99: 74.9e-3}),  # batches of 8
+    "rados.txt": ("rados bench", 16, None, 6294, 2.53945e-3, {}),
+    "sglang.jsonl": ("sglang", 1, None, 0.125, 7.99, {50: 8.0, 99: 10.387}),
+    "sglang.txt": ("sglang", 4, None, 0.47, 8.43223, {50: 8.5603}),
+    "spdk-perf.txt": ("SPDK perf", None, None, 566530.93, 225.9e-6, {}),
+    "vegeta.txt": ("vegeta", None, 50.57, 24.76, 583.523e-3, {50: 417.547e-3, 99: 2.816}),
+    "vllm.json": ("vllm", 30, None, 1.21, None, {}),  # times of tokens alone: N / X
+    "vllm.txt": ("vllm", 30, None, 1.21, None, {}),
+    "ycsb.txt": ("YCSB", None, None, 98.91197, (509 * 1054.98e-6 + 491 * 1549.8e-6) / 1000, {}),
+    "ycsb-threads.txt": ("YCSB", 8, None, 6163.5, (31160 * 1054.98e-6 + 31153 * 1540.8e-6) / 62313, {}),
+}
+
+
+def test_every_field_file_has_its_right_answer_and_every_tool_that_is_read_a_file() -> None:
+    assert RIGHT.keys() == {path.name for path in FIELD.iterdir()}
+    named = {right[0] for right in RIGHT.values()} | {"vLLM"}
+    assert {tool.name for tool in tools() if not tool.instead} <= named
+
+
+def known(*figures: float | None) -> list[float]:
+    return [-1.0 if figure is None else figure for figure in figures]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("saved", ["as printed", "carriage returns", "colours", "a prompt above"])
+def test_a_run_is_what_its_tool_printed_however_it_was_saved(tmp_path: Path, name: str, saved: str) -> None:
+    text = (FIELD / name).read_text("utf-8")
+    if saved == "carriage returns":
+        text = text.replace("\n", "\r\n")
+    elif saved == "colours":
+        text = re.sub(r"(\d+\.\d+)", "\x1b[1;32m\\1\x1b[0m", text)
+    elif saved == "a prompt above" and name.endswith(".txt"):
+        text = f"user@host:~$ ./bench.sh\n\n{text}"
+    (path := tmp_path / name).write_text(text, "utf-8", newline="")
+    tool, clients, rate, throughput, response, percentiles = RIGHT[name]
+    run = runs_in(read_text(path), name)[0]
+    assert (run.tool, run.clients) == (tool, clients)
+    found = known(run.rate_per_s, run.throughput_per_s, run.response_s)
+    assert found == pytest.approx(known(rate, throughput, response), rel=1e-4)
+    assert {p: run.percentiles[p] for p in percentiles} == pytest.approx(percentiles, rel=1e-3)
+    if clients and response:
+        assert throughput * response / clients == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "folder", ["autocannon", "autocannon-json", "bombardier", "bombardier-json", "h2load", "k6-text"]
+)
+def test_what_was_printed_here_of_four_workers_of_10_ms_gives_them(folder: str) -> None:
+    sweep = load(SERVERS / folder)
+    assert list(sweep.points["load"]) == [1, 8]
+    assert sweep.points["throughput_per_s"].iloc[-1] == pytest.approx(400, rel=0.02)
+    assert sweep.points["latency_s"].iloc[-1] == pytest.approx(20e-3, rel=0.03)
+    assert not [f for f in audit(sweep) if f.severity == "error"]
+
+
+@pytest.mark.parametrize("folder", ["vegeta", "vegeta-json"])
+def test_a_rate_is_a_rate_of_even_gaps(folder: str) -> None:
+    sweep = load(SERVERS / folder)
+    assert isinstance(sweep.load_type, ArrivalRate)
+    assert sweep.load_type.gaps == "paced"
+    assert sweep.points["load"].tolist() == pytest.approx([50, 200, 350], rel=0.01)
+    assert sweep.points["latency_s"].tolist() == pytest.approx([11e-3] * 3, rel=0.02)
+    assert fit(sweep).knee is not None
+
+
+def test_k6_s_text_is_its_summary_also_at_a_rate() -> None:
+    (run,) = runs_in((SERVERS / "k6-rate.txt").read_text("utf-8"), "r.txt")
+    assert (run.rate_per_s, run.clients, run.gaps, run.requests) == (99.939148, None, "paced", 501)
+    assert run.response_s == pytest.approx(12.21e-3)
+
+
+def test_a_computed_response_says_so_and_few_rounds_are_remarked() -> None:
+    sweep = load(FIELD / "vllm.json")
+    assert sweep.points["latency_s"].iloc[0] == pytest.approx(30 / 1.21)
+    assert sweep.points[ORIGIN["latency_s"]].iloc[0] == "computed: N / X"
+    assert any("are 3.3 rounds" in finding.message for finding in sweep.findings)
+
+
+def test_an_interrupted_run_loses_no_complete_one_beside_it() -> None:
+    for name in ("sysbench-interrupted-then-whole.txt",):
+        sweep = load(SERVERS / name)
+        assert (sweep.points["load"].iloc[0], sweep.points["throughput_per_s"].iloc[0]) == (4, 612.04)
+        (found,) = [f for f in sweep.findings if f.check == "interrupted-run"]
+        assert "run 1 has no total number of events" in found.message
+    whole = (SERVERS / "sysbench" / "sysbench-t1.txt").read_text("utf-8")
+    assert len(runs_in(whole + whole[: len(whole) // 2], "s.txt")) == 1
+    with pytest.raises(DataError, match="has no "):
+        runs_in(whole[: len(whole) // 2], "s.txt")
+
+
+def test_the_reason_in_the_text_is_quoted() -> None:
+    text = "Running 2s test @ http://x/\n  1 threads and 4 connections\nunable to connect to x:80 Connection refused\n"
+    with pytest.raises(DataError, match="it says 'unable to connect to x:80 Connection refused'"):
+        runs_in(text, "w.txt")
+
+
+def test_several_runs_in_one_text_are_points_each(tmp_path: Path) -> None:
+    for folder in ("bombardier", "autocannon", "h2load"):
+        texts = [path.read_text("utf-8") for path in sorted((SERVERS / folder).iterdir())]
+        (path := tmp_path / f"{folder}.txt").write_text("".join(texts), "utf-8")
+        assert list(load(path).points["load"]) == [1, 8]
+    assert [run.clients for run in runs_in((FIELD / "perf-analyzer.txt").read_text("utf-8"), "p")] == [8, 32]
+    assert [run.clients for run in runs_in((FIELD / "jmeter.csv").read_text("utf-8"), "p")] == [2, 8]
+
+
+def test_clients_that_are_not_printed_may_be_said() -> None:
+    with pytest.raises(DataError, match=r"YCSB prints no number of clients, and X R = 0.128 .*--columns load=8"):
+        load(FIELD / "ycsb.txt")
+    sweep = load(FIELD / "spdk-perf.txt", columns={"load": "128"})
+    assert sweep.points["load"].iloc[0] == 128
+    assert sweep.points[ORIGIN["load"]].iloc[0] == "told: --columns load=128"
+
+
+def test_localised_numbers_are_read_or_asked_about() -> None:
+    text = (FIELD / "rados.txt").read_text("utf-8")
+    (run,) = runs_in(text.replace("0.00253945", "0,00253945").replace("6294", "6294,5"), "r.txt")
+    assert (run.throughput_per_s, run.response_s) == (6294.5, 0.00253945)
+    with pytest.raises(DataError, match=r"r.txt: '6,294' may be 6.294 or 6294; run rados bench with LC_ALL=C"):
+        runs_in(text.replace("6294", "6,294"), "r.txt")
+
+
+def test_times_of_several_parts_add_up() -> None:
+    assert parse_seconds("1m2.5s") == 62.5
+    assert parse_seconds("1h1m1s") == 3661
+
+
+def test_no_tool_of_the_table_is_known_in_the_text_of_another() -> None:
+    for path in sorted(SERVERS.rglob("*.txt")):
+        text = path.read_text("utf-8")
+        known = {tool.name for tool in tools() if tool.is_in(text)}
+        assert len(known) <= 1, path
+        if path.parent.name in TEXTS:
+            assert not known, path
