@@ -15,6 +15,7 @@ from measure.errors import DataError
 from measure.formats.fio.logs import log_name
 from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.sweep import fio_sweep, log_sweep
+from measure.formats.fio.terse_output import looks_like_terse
 from measure.formats.load_tools import tool_of
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
@@ -71,8 +72,12 @@ def _read_tables(texts: Mapping[str, str], columns: Columns, units: Columns) -> 
     return _alone(texts, lambda text, name: csv_sweep(text, columns, units, name=name))
 
 
+def _looks_like_fio(text: str) -> bool:
+    return '"fio version"' in text or looks_like_terse(text) or looks_like_normal(text)
+
+
 _TEXTS: Mapping[Format, _Reader] = {
-    "fio": _Reader("fio JSON", lambda t: '"fio version"' in t or looks_like_normal(t), lambda t, *_: fio_sweep(t)),
+    "fio": _Reader("fio JSON", _looks_like_fio, lambda t, *_: fio_sweep(t)),
     "mlc": _Reader("MLC text", looks_like_mlc, lambda t, *_: mlc_sweep(t)),
     "curves": _Reader("bandwidth-latency text", looks_like_curves, _read_curves),
     "record": _Reader("record of qsim watch", looks_like_record, lambda t, *_: _alone(t, record_sweep)),

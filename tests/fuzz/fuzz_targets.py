@@ -359,8 +359,11 @@ FIO = "measure.formats.fio"
 TOOL_TEXTS = sorted((TESTS / "data" / "servers" / "field").iterdir())
 """An output of each load generator that the table of tools reads."""
 TARGETS: dict[str, Target] = {
-    "fio_json": Target(fio_json, ("golden/data/fio/*",), (f"{FIO}.record",)),
-    "fio_normal": Target(fio_normal, ("golden/data/fio-text/report*",)),
+    "fio_json": Target(fio_json, ("golden/data/fio/*", "data/fio-others/*.json"), (f"{FIO}.record",)),
+    "fio_normal": Target(
+        fio_normal, ("golden/data/fio-text/report*", "data/fio-others/client.txt", "data/fio-others/fio-2*")
+    ),
+    "fio_terse": Target(load, ("data/fio-others/terse*",)),
     "mlc": Target(mlc, ("golden/data/mlc/*",)),
     "csv": Target(csv, ("golden/data/curves/*", "data/tables/*", "data/pasted/*"), ("measure.formats.tables.cells",)),
     "command": Target(
@@ -386,7 +389,9 @@ TARGETS: dict[str, Target] = {
         network_file, ("data/*.toml",), ("calibrate.cli.theory.network_file",), lambda: iter((_NETWORK,))
     ),
     "server": Target(
-        server, ("data/servers/*", "data/servers/*/*"), ("measure.formats.server_reports", "measure.formats.servers")
+        server,
+        ("data/servers/*", "data/servers/*/*"),
+        ("measure.formats.server_reports", "measure.formats.servers", "measure.formats.load_tools"),
     ),
     "sample_log": Target(server, ("data/servers/field/jmeter.csv",), ("measure.formats.sample_logs",)),
     **{f"tool {path.stem}{path.suffix}": Target(server, (f"data/servers/field/{path.name}",)) for path in TOOL_TEXTS},

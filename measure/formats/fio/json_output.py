@@ -7,6 +7,7 @@ fio's JSON changed over fifteen years, and people store it with messages around 
 - fio 2.x (``lat``, ``clat`` in microseconds, ``io_bytes`` in KiB) and 3.x (``lat_ns``, bytes);
 - ``global options`` as an object or a list; options absent because they are defaults;
 - ``unified_rw_reporting`` mixed and both; one record per clone where ``group_reporting`` is off;
+- ``client_stats`` of fio's client and server mode: the same job on several hosts is one point;
 - jobs that ended with an error or measured nothing: a finding, never a number.
 
 The latency is fio's total ``lat``, submission included, because that is what Little's law is about.
@@ -106,8 +107,10 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
         groups.setdefault(key, []).append(job)
     for clones in groups.values():
         options = {**shared, **_options(clones[0].get("job options"))}
-        # Only numjobs makes clones; jobs of equal names without it are different jobs.
-        parts = [clones] if whole(options.get("numjobs", "")) > 1 else [[job] for job in clones]
+        # Only numjobs and several hosts make clones; jobs of equal names without them are different jobs.
+        hosts = {(job.get("hostname"), job.get("port")) for job in clones}
+        is_cloned = whole(options.get("numjobs", "")) > 1 or len(hosts) == len(clones)
+        parts = [clones] if is_cloned else [[job] for job in clones]
         for part in parts:
             yield _record(document, part, options, name)
 

@@ -1,4 +1,4 @@
-"""Reads the report that fio 3 prints for people (its default output).
+"""Reads the report that fio prints for people (its default output), of versions 2 and 3.
 
 It reads the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=..., iodepth=...``), and from its
 report the rates, latencies with units, percentiles, depths reached and requests issued. fio rounds the IOPS to three
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from measure.errors import DataError
-from measure.formats.fio.record import RATE, FioRecord, Flow, Moments, positive, record_of
+from measure.formats.fio.record import ALL_CLIENTS, RATE, FioRecord, Flow, Moments, positive, record_of
 from measure.origin import corrected
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
@@ -32,6 +32,12 @@ _FLOW = re.compile(
     r" BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
     r" \((?P<again>[^)]{0,60})\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
 )
+_FLOW_2 = re.compile(
+    r"^ {1,4}(?P<way>read|write|trim|mixed) {0,4}: io=[\d.]{1,20}\w{0,4}, bw=(?P<bw>[\d.]{1,20}\w{0,4}/s),"
+    r" iops=(?P<iops>[\d.]{1,20}), runt= {0,9}(?P<ms>\d{1,12})msec"
+)
+_HOST = re.compile(r"^<[^<>]{1,100}> ")
+"""What fio's client puts before the lines of a server."""
 _LATENCY = re.compile(
     r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
     r"avg= {0,9}(?P<mean>[\d.]{1,30}) ?, stdev= {0,9}(?P<sd>[\d.]{1,30})"
@@ -39,7 +45,7 @@ _LATENCY = re.compile(
 _PERCENTILES = re.compile(r"^ {1,6}c?lat percentiles \((?P<unit>[mnu]sec)\):")
 _PERCENTILE = re.compile(r"(\d{1,3}\.\d{1,9})th=\[ {0,20}(\d{1,18})\]")
 _DEPTHS = re.compile(r"^ {1,4}IO depths {1,6}: (?P<list>.{1,200})$")
-_ISSUED = re.compile(r"^ {1,8}issued rwts?: total=(\d{1,18}),(\d{1,18}),")
+_ISSUED = re.compile(r"^ {1,8}issued (?:rwts?| {0,8}): total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/]")
 _VERSION = re.compile(r"^(fio-\d[\w.\-]{0,40})$")
 _SECONDS = {"nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -125,7 +131,7 @@ def parse_normal(text: str, name: str) -> list[FioRecord]:
     Of the snapshots of ``--status-interval`` the last counts. Raises DataError without a report of a job.
     """
     reports, version = _read(text, name)
-    last = {(report.run, report.job, report.group, report.pid): report for report in reports}
+    last = {(r.run, r.job, r.group, r.pid): r for r in reports if r.job != ALL_CLIENTS}
     jobs: dict[tuple[int, str, str, str], list[_Report]] = {}
     for (run, job, group, pid), report in last.items():
         jobs.setdefault((run, job, group, "" if report.announced.clones else pid), []).append(report)
@@ -137,7 +143,7 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
     reports: list[_Report] = []
     version, latest, printed = "", None, None
     run = 0
-    for line in text.splitlines():
+    for line in map(_without_host, text.splitlines()):
         if len(line) > _LONGEST_LINE:
             continue
         if match := _REPORT.match(line):
@@ -163,6 +169,10 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
     return reports, version
 
 
+def _without_host(line: str) -> str:
+    return _HOST.sub("", line[: _LONGEST_LINE + 1])
+
+
 def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
     """Add a line to the report, and return the direction that the next lines belong to."""
     if match := _FLOW.match(line):
@@ -171,6 +181,10 @@ def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | No
         bandwidth, again = _bytes_per_s(match["bw"]), _bytes_per_s(match["again"])
         bandwidth = again if again > (1 + _THREE_DIGITS) * bandwidth else bandwidth
         printed = _Printed(match["way"], positive(match["iops"]) * scale, carry, bandwidth, float(match["ms"]) / 1e3)
+        report.printed.setdefault(match["way"], printed)
+    elif match := _FLOW_2.match(line):
+        bandwidth = _bytes_per_s(re.sub(r"(?<=[KMGT])B", "iB", match["bw"]))
+        printed = _Printed(match["way"], positive(match["iops"]), 0.0, bandwidth, float(match["ms"]) / 1e3)
         report.printed.setdefault(match["way"], printed)
     elif printed is not None and (match := _LATENCY.match(line)):
         unit = _SECONDS[match["unit"]]
@@ -219,6 +233,9 @@ def _options(rw: str, rest: str) -> dict[str, str]:
             options[key] = match[1]
     way = "W" if rw in ("write", "randwrite") else "R"
     size = re.search(rf"\({way}\) ([\d.]+\w{{0,4}})-([\d.]+\w{{0,4}})", rest)
+    if size is None:  # fio 2: reads/writes/trims
+        before = r"[\d.]+\w{0,4}-[\d.]+\w{0,4}/" if way == "W" else ""
+        size = re.search(rf"bs={before}([\d.]+\w{{0,4}})-([\d.]+\w{{0,4}})/", rest)
     if size is not None and size[1] == size[2]:
         options["bs"] = re.sub(r"i?B$", "", size[1])
     return options

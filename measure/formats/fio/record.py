@@ -303,14 +303,18 @@ def fio_documents(text: str) -> tuple[list[dict[str, Any]], bool]:
             if failed == MAX_FAILED_DOCUMENTS:
                 break
             continue
-        if isinstance(document.get("jobs"), list):
+        if any(isinstance(document.get(key), list) for key in ("jobs", "client_stats")):
             found.append(document)
     return found, failed > 0
 
 
 def jobs_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The jobs of a document."""
-    return [job for job in document["jobs"] if isinstance(job, dict)]
+    """The jobs of a document; of fio's clients those of each, without the sum of all, which may have run in turn."""
+    listed = document["jobs"] if isinstance(document.get("jobs"), list) else document.get("client_stats", [])
+    return [job for job in listed if isinstance(job, dict) and job.get("jobname") != ALL_CLIENTS]
+
+
+ALL_CLIENTS = "All clients"
 
 
 def last_of_runs(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ from measure.formats.fio.record import (
     is_direct,
     near_power_of_two,
 )
+from measure.formats.fio.terse_output import looks_like_terse, parse_terse
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed
 from measure.sweep import Provenance, Sweep, describe_series
 
@@ -40,10 +41,12 @@ BEYOND_ERRORS = 2**31
 
 
 def read_fio(text: str, name: str) -> list[FioRecord]:
-    """The records in one output of fio: its JSON where there is any, else its report.
+    """The records in one output of fio: terse lines, its JSON where there is any, else its report.
 
     ``name`` is the file's name, for the messages. Raises DataError in one sentence where there is neither.
     """
+    if looks_like_terse(text):
+        return parse_terse(text, name)
     is_report = '"fio version"' not in text and looks_like_normal(text)
     return parse_normal(text, name) if is_report else parse_fio(text, name)
 
@@ -117,7 +120,7 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
                     "warning",
                     f"{point.record.source}: job {point.record.job!r} does not record its depth; the load is taken as "
                     f"throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
-                    "an fio before 2.17, or a log, which do not hold the options",
+                    "terse output, an fio before 2.17, or a log, which do not hold the options",
                     "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them",
                     point.series,
                     point.load,
@@ -313,7 +316,7 @@ def _published(record: FioRecord) -> dict[str, Any]:
     """The origins of rate and latency, and what fio printed where they were corrected."""
     known = {name: record.published.get(name, (math.nan, MEASURED)) for name in (RATE, LATENCY)}
     origins = {ORIGIN[name]: origin for name, (_, origin) in known.items()}
-    if _searched(record):
+    if _searched(record) or record.depth is None:
         origins[ORIGIN["load"]] = computed("X R")
     return origins | {PUBLISHED[name]: printed for name, (printed, _) in known.items()}
 
