@@ -1,4 +1,4 @@
-"""Service times from a list of latencies, or from a sweep: its histograms, else its percentiles."""
+"""Service times from a list of latencies, a histogram of the kernel, or a sweep: its histograms, else percentiles."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from calibrate.service.times import Times, of_histogram, of_percentiles, of_samp
 from measure.datasets import about, dataset_latencies
 from measure.errors import DataError
 from measure.formats.by_format import InputFile, sniff, sweep_of
+from measure.formats.kernel_histogram import kernel_histogram, looks_like_kernel_histogram
 from measure.loading import load
 from measure.sweep import Sweep, histograms
 from measure.text_files import STDIN, read_head, read_text
@@ -86,13 +87,16 @@ def published_percentiles(name: str) -> pd.DataFrame:
 
 
 def times_or_sweep(path: Path) -> Times | Sweep:
-    """The times in a file (or the standard input) with one latency a line, else the sweep that it holds."""
+    """The times in a file or the standard input, one a line or counted by the kernel, else the sweep that it holds."""
     if path.is_dir():
         return load(path)
     name = "stdin" if path == STDIN else path.name
-    if path != STDIN and not _ONE_COLUMN.match(read_head(path)):
+    head = "" if path == STDIN else read_head(path)
+    if head and not _ONE_COLUMN.match(head) and not looks_like_kernel_histogram(head):
         return load(path)
     text = read_text(path)
+    if looks_like_kernel_histogram(text):
+        return of_histogram([kernel_histogram(text, name)], name)
     if (times := parse_latencies(text, name)) is not None:
         return times
     return sweep_of(sniff(text, name), [InputFile(name, path, text)])

@@ -169,6 +169,12 @@ def latencies(content: bytes) -> object:
     return parse_latencies(decode(content, "f"), "f")
 
 
+def biolatency(content: bytes) -> object:
+    from calibrate.service.sources import times_or_sweep
+
+    return times_or_sweep(_written("biolatency.txt", content))
+
+
 def law_file(content: bytes) -> object:
     from measure.formats.law_file import read_law
 
@@ -403,6 +409,7 @@ TARGETS: dict[str, Target] = {
         ("measure.formats.tables.column_names",),
         lambda: iter((b"load=io_depth,latency=lat:us,throughput=iops",)),
     ),
+    "biolatency": Target(biolatency, ("data/biolatency*",)),
     "words": Target(words, (), (), _words),
     "latencies": Target(
         latencies,
