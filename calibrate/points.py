@@ -494,21 +494,21 @@ def between_runs(details: Mapping[str, Any], points: Points) -> float:
     It combines, in squares, that of the kind of device and that of the machine: from the wakeup delay where measured,
     else from whether it is virtual. Repeats correct the sum, which has the weight of four of them.
     """
+    known = np.isfinite(points.spread)
+    freedom = points.repeats[known] - 1
+    squares = COUNTS_AS * expected_between_runs(details, points) ** 2 + float(freedom @ points.spread[known] ** 2)
+    return float(np.sqrt(squares / (COUNTS_AS + freedom.sum())))
+
+
+def expected_between_runs(details: Mapping[str, Any], points: Points) -> float:
+    """The same for such a device on such a machine, whatever the repeats of one sweep say."""
     facts, woken_late_s = details.get("host_facts"), points.closed.woken_late_s
     expected = SERVICE if isinstance(points.load_type, CountedLoad) else LOCAL
     if woken_late_s is not None:
         late = float(np.median(woken_late_s) / points.response_time_s.min())
-        expected = min(float(np.hypot(expected, LATE * np.sqrt(late))), MOST)
-    elif (
-        isinstance(points.load_type, ClosedLoad | ArrivalRate)
-        and isinstance(facts, Mapping)
-        and facts.get("virtual") is True
-    ):
-        expected = VIRTUAL
-    known = np.isfinite(points.spread)
-    freedom = points.repeats[known] - 1
-    squares = COUNTS_AS * expected**2 + float(freedom @ points.spread[known] ** 2)
-    return float(np.sqrt(squares / (COUNTS_AS + freedom.sum())))
+        return min(float(np.hypot(expected, LATE * np.sqrt(late))), MOST)
+    closed_or_open = isinstance(points.load_type, ClosedLoad | ArrivalRate)
+    return VIRTUAL if closed_or_open and isinstance(facts, Mapping) and facts.get("virtual") is True else expected
 
 
 def residuals_pct(predicted: Array, observed: Array) -> Array:

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from measure.loads import InjectedDelay, ThroughputLoad
 from measure.origin import MARKS
-from measure.units import format_duration, format_percent, format_rate, interval_text, plain_number
-from qsim.text_table import table
+from measure.units import counted, format_duration, format_percent, format_rate, interval_text, plain_number
+from qsim.text_table import labelled, table
 
 if TYPE_CHECKING:
     from calibrate.changes.change import Change, LoadChange, Ratio
 
+UNLIKE = 1.5
+"""Loads are told apart where the figures of two differ by this factor."""
+
 
 def short_text(change: Change) -> str:
     """The ``repr`` of a change."""
-    return "\n".join([f"{change.series}: {headline(change)}", seen(change), *basis_lines(change)])
+    return "\n".join([f"{change.series}: {headline(change)}", seen(change), *further_lines(change)])
 
 
-def basis_lines(change: Change) -> list[str]:
-    """A line on what the verdict rests on, where that is not what such sweeps are usually judged by."""
-    return [f"NOTE    {change.basis}"] if change.basis else []
+def further_lines(change: Change) -> list[str]:
+    """What the verdict rests on, where that is not as usual, and what to measure next."""
+    note = labelled("NOTE", change.basis) if change.basis else ""
+    return [line for line in (note, next_line(change)) if line]
 
 
 def headline(change: Change) -> str:
     """``SLOWER by 30 % (26 to 33) at 8 and 16 clients; elsewhere no change beyond ±2 %``."""
     moved = [c for c in change.loads if c.speed]
     if change.verdict == "same":
-        return f"SAME: no change beyond ±{_beyond(change.loads)} at any load"
+        return f"SAME: no change beyond {_beyond(change.loads, change)}"
     if change.verdict == "undecided":
-        return f"UNDECIDED: the noise hides changes of up to {_beyond(change.loads)}"
+        return f"UNDECIDED: no change seen, but one within {_beyond(change.loads, change)} may be hidden"
     sign = -1 if change.verdict == "slower" else 1
     here = [c for c in moved if c.speed == sign]
     text = f"{change.verdict.upper()} {_at(here, change) if here else f'by {_size(change.overall)} over all loads'}"
     if others := [c for c in moved if c.speed == -sign]:
         text += f"; {'faster' if sign < 0 else 'slower'} {_at(others, change)}"
     if rest := [c for c in change.loads if not c.speed]:
-        text += f"; {'elsewhere' if moved else 'at single loads'} no change beyond ±{_beyond(rest)}"
+        text += f"; {'elsewhere' if moved else 'at single loads'} no change beyond {_beyond(rest, change)}"
     return text
 
 
@@ -57,47 +62,80 @@ def _size(ratio: Ratio) -> str:
     return f"{format_percent(abs(ratio.change_pct))} ({plain_number(ends[0], 2)} to {plain_number(ends[1], 2)})"
 
 
-def _beyond(changes: Sequence[LoadChange]) -> str:
-    """The furthest end of the intervals."""
-    ends = [abs(end) for c in changes for end in (c.ratio.low_pct, c.ratio.high_pct) if end is not None]
-    open_end = any(c.ratio.high_pct is None for c in changes)
-    return "any size" if open_end else format_percent(max(ends))
+def _beyond(changes: Sequence[LoadChange], change: Change) -> str:
+    """The furthest end of the intervals: ``±12 %``; of unlike loads ``±12 % (depth 16) to ±390 % (depth 1)``."""
+    ends = [(_furthest(c), f"±{format_percent(_furthest(c))}", change.load_type.where([c.load])) for c in changes]
+    (least, near, here), (most, far, there) = min(ends), max(ends)
+    if math.isinf(least):
+        return "any size"
+    if most <= UNLIKE * least:
+        return far
+    return f"{near} ({here}) to {'any size' if math.isinf(most) else far} ({there})"
+
+
+def _furthest(one: LoadChange) -> float:
+    """The further end of its interval, without a sign."""
+    return math.inf if one.ratio.high_pct is None else max(abs(one.ratio.low_pct), abs(one.ratio.high_pct))
 
 
 def seen(change: Change) -> str:
-    """The loss that would have been seen, and how to see smaller ones."""
-    found = change.detectable_pct
-    if found is None:
-        text = "No loss could have been seen: one run at these few loads shows no noise"
-    elif found <= 100 * change.margin or change.verdict == "same":
-        return f"A loss of {format_percent(found)} at any one load would have been seen."
+    """The loss that would have been seen, and how often."""
+    moves = f"{'taken' if change.old_sweeps > 1 else 'assumed'} to vary by {format_percent(change.between_pct)}"
+    found = [(c.load, c.detectable_pct) for c in change.loads]
+    known = sorted(loss for _, loss in found if loss is not None)
+    if not known:
+        return f"Seen nine times in ten: no loss at one load{_at_all(change)}; sweeps are {moves}."
+    here = [(load, loss) for load, loss in found if loss is not None and loss <= UNLIKE * known[0]]
+    text = f"a loss of {format_percent(max(loss for _, loss in here))} at "
+    if len(here) == len(found):
+        text += "any one load"
     else:
-        text = f"Only a loss beyond {format_percent(found)} at one load"
-        if (everywhere := change.detectable_everywhere_pct) is not None and everywhere < found:
-            text += f", or {format_percent(everywhere)} at all of them,"
-        text += " would surely have been seen"
-    return f"{text}: {_remedy(change)}."
+        most = "none" if len(known) < len(found) else f"up to {format_percent(known[-1])}"
+        text += f"{change.load_type.where(dict.fromkeys(load for load, _ in here))} ({most} elsewhere)"
+    return f"Seen nine times in ten: {text}{_at_all(change)}; sweeps are {moves}."
 
 
-def _remedy(change: Change) -> str:
-    if change.repeats is None:
-        return "measure longer, on a machine that does nothing else"
-    return (
-        f"measure each load {change.repeats} times (--repeats {change.repeats}) in both for {100 * change.margin:g} %"
-    )
+def _at_all(change: Change) -> str:
+    """The loss at all loads that would have been seen."""
+    return "" if (loss := change.detectable_everywhere_pct) is None else f", of {format_percent(loss)} at all"
+
+
+def next_line(change: Change) -> str:
+    """What to measure for a loss of the margin to be seen; "" where it would have been."""
+    if (plan := change.next) is None:
+        return ""
+    wanted = f"a loss of {100 * change.margin:g} %"
+    if plan.shows_pct is None:
+        return labelled("NEXT", f"measure each load {plan.repeats} times (--repeats {plan.repeats}) in both")
+    agree = "that agree as these do" if plan.agreeing_pct is None else f"that agree to {plan.agreeing_pct:.2g} %"
+    more = counted(plan.old_sweeps, "more sweep") + f" of the old state (--old) {agree}"
+    each = f", each load {plan.repeats} times," if plan.repeats > 1 else ""
+    if plan.shows_pct <= 100 * change.margin:
+        return labelled("NEXT", f"{more}{each} would show {wanted}")
+    text = f"even {more}{each} would show only {format_percent(plan.shows_pct)}, not {wanted}"
+    return labelled("NEXT", text)
 
 
 def load_table(change: Change) -> str:
     """A row for each load, then the latency at the least one and the peak; computed figures have their mark."""
     kind = change.load_type
-    rows = [(kind.text(c.load), *_cells(c, change), ("slower", "", "faster")[c.speed + 1]) for c in change.loads]
+    rows = [
+        (kind.text(c.load), *_cells(c, change), _loss(c), ("slower", "", "faster")[c.speed + 1]) for c in change.loads
+    ]
     least = change.idle_latency.load
     alone = isinstance(kind, InjectedDelay | ThroughputLoad) or least == 1
-    rows.append(("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency, change), ""))
-    rows.append(("peak", *_cells(change.peak, change), ""))
+    rows.append(
+        ("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency, change), "", "")
+    )
+    rows.append(("peak", *_cells(change.peak, change), "", ""))
     why = "; ".join(f"{quantity} ({reason})" for quantity, reason in change.computed.items())
     foot = [f"{MARKS['computed']}  computed, not measured: {why}"] if why else []
-    return "\n".join([table((kind.heading.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1), *foot])
+    return "\n".join([table((kind.heading.upper(), "OLD", "NEW", "CHANGE", "LOSS SEEN", ""), rows, left=1), *foot])
+
+
+def _loss(one: LoadChange) -> str:
+    """The loss at this load that would have been seen nine times in ten."""
+    return "none" if one.detectable_pct is None else format_percent(one.detectable_pct)
 
 
 def _cells(one: LoadChange, change: Change) -> tuple[str, str, str]:

@@ -4,10 +4,12 @@ No model is fitted. A closed sweep is judged by its throughput (its response tim
 over bandwidth, by its response time, a memory over a delay by both. Where the throughput of a closed sweep was computed
 as N / R, comparing it is comparing response times, so these are compared, and the answer says so. The intervals of all
 loads and that of their mean hold jointly at ``level``: half of the error probability is for the mean, half for the
-loads, in equal parts (Bonferroni). The noise is that of :mod:`calibrate.changes.noise`.
+loads, in equal parts (Bonferroni). The noise is that of :mod:`calibrate.changes.noise`: what moves between runs, and
+between sweeps, which more sweeps of the old state measure.
 
 *slower*: some interval lies below no change; *faster*: some above, none below; *same*: all lie within ``margin`` of no
-change; *undecided*: none of these. Every verdict comes with the loss that would have been seen in nine cases of ten.
+change; *undecided*: none of these. Every verdict comes with the loss that would have been seen in nine cases of ten
+(:mod:`calibrate.changes.power`).
 """
 
 from __future__ import annotations
@@ -15,15 +17,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
-from calibrate.changes.noise import Noise, noise_of
+from calibrate.changes.noise import noise_of
+from calibrate.changes.power import Next, losses_seen, next_measurement, percent_of
 from calibrate.inference.parameters import Array, Mask
-from calibrate.points import LOCAL, Points, points_of
+from calibrate.points import LOCAL, Points, expected_between_runs, points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
@@ -31,17 +34,15 @@ from measure.loads import InjectedDelay, Load, ThroughputLoad
 from measure.origin import ORIGIN, can_judge, reason_of, rows_to_judge
 from measure.sweep import Sweep
 from measure.ties import first_highest
+from measure.units import counted
 from qsim.result import Result, shown_by
 
 Verdict = Literal["slower", "faster", "same", "undecided"]
 LEVEL = 0.95
 MARGIN = 0.05
 """A change within this share counts as none."""
-POWER = 0.9
-"""The probability with which a loss "would have been seen"."""
-DOUBTFUL = frozenset({"busy-machine", "drift", "drift-within-run", "outlier", "repeats-disagree", "unsteady"})
+DOUBTFUL = frozenset({"busy-machine", "disturbed", "drift", "drift-within-run", "outlier", "unsteady"})
 """Findings on the runs or the machine that make repeats of one sweep agree too well."""
-REPEATS, MOST_REPEATS = 3, 10
 SAME_LOAD = 1e-3
 """Relative difference below which two loads are one."""
 Quantity = Literal["throughput", "response time"]
@@ -77,13 +78,17 @@ class Ratio:
 
 @dataclass(frozen=True)
 class LoadChange:
-    """The change at one load: ``quantity`` before and after, SI units."""
+    """The change at one load: ``quantity`` before and after, SI units.
+
+    ``detectable_pct`` is the loss at this load alone that would have been seen nine times in ten; None: none.
+    """
 
     load: float
     quantity: Quantity
     old: float
     new: float
     ratio: Ratio
+    detectable_pct: float | None = None
 
     @property
     def speed(self) -> int:
@@ -103,9 +108,10 @@ class LoadChange:
 class Change(Result):
     """The change of one curve. ``overall`` is the speed at all loads together: throughput, or 1 / response time.
 
-    ``detectable_pct`` is the least loss at any single load that would have been seen (None: none), and
-    ``detectable_everywhere_pct`` that at all loads. ``repeats`` is how often to measure each load for a loss of
-    ``margin`` to be seen; None where more repeats are not enough.
+    ``detectable_pct`` is the least loss that would have been seen nine times in ten at whichever load it is (None:
+    none), ``detectable_everywhere_pct`` that at all loads. ``next`` is what to measure for a loss of ``margin`` to be
+    seen; None where it would have been. ``between_pct`` is how much sweeps are taken to vary, assumed for one of the
+    ``old_sweeps`` and corrected by more.
 
     >>> from calibrate import change
     >>> from measure import load_dataset
@@ -122,8 +128,10 @@ class Change(Result):
     peak: LoadChange
     detectable_pct: float | None
     detectable_everywhere_pct: float | None
-    repeats: int | None
+    next: Next | None
     noise_pct: float | None
+    between_pct: float
+    old_sweeps: int
     findings: tuple[Finding, ...]
     margin: float
     load_type: Load
@@ -143,12 +151,14 @@ class Change(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
-        names = ("series", "verdict", "detectable_pct", "detectable_everywhere_pct", "repeats", "noise_pct")
+        judged = ("series", "verdict", "detectable_pct", "detectable_everywhere_pct")
+        noise = ("noise_pct", "between_pct", "old_sweeps")
         figures = {"idle_latency": self.idle_latency, "peak": self.peak}
         return {
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in (*judged, *noise)},
             "loads": [_flat(c) for c in self.loads],
             "overall": asdict(self.overall),
+            "next": None if self.next is None else asdict(self.next),
             **{name: _flat(c) for name, c in figures.items()},
             "basis": self.basis,
             "computed": dict(self.computed),
@@ -185,15 +195,24 @@ def _flat(change: LoadChange) -> dict[str, Any]:
         "old": change.old,
         "new": change.new,
         **asdict(change.ratio),
+        "detectable_pct": change.detectable_pct,
     }
 
 
 def change(
-    old: Sweep, new: Sweep, *, series: str | None = None, margin: float = MARGIN, level: float = LEVEL
+    old: Sweep | Sequence[Sweep],
+    new: Sweep,
+    *,
+    series: str | None = None,
+    at: Sequence[float] = (),
+    margin: float = MARGIN,
+    level: float = LEVEL,
 ) -> Change:
     """The change from ``old`` to ``new``; ``series`` names the curve where there are several.
 
-    Raises DataError for loads of different kinds, no common load, or none at which both measured the same figure.
+    Several sweeps of the old state measure what moves between sweeps. ``at`` are the loads to judge; without it all
+    common ones. Raises DataError for loads of different kinds, no common load, or none at which all measured the same
+    figure.
 
     >>> from calibrate import change
     >>> from measure import load_dataset
@@ -201,56 +220,98 @@ def change(
     >>> change(sweep, sweep).verdict  # of single runs, each of which another run may miss by some percent
     'undecided'
     """
-    before, after = points_of(old, series), points_of(new, series)
-    if before.load_type.kind != after.load_type.kind:
-        raise DataError(f"{before.series} and {after.series} vary different loads; compare sweeps of one kind")
-    findings = (*_warnings(old, before.series), *_warnings(new, after.series))
-    one, other = old.select(before.series), new.select(after.series)
-    column, loads = _common(before, after, one, other)
-    judged, loads, basis = _judged(before.load_type, before.series, [_measured(s, column, loads) for s in (one, other)])
-    earlier, later = _runs(one, column, loads), _runs(other, column, loads)
-    between = math.hypot(before.between_runs, after.between_runs)
-    made = changed(before.series, before.load_type, loads, earlier, later, findings, margin, level, between, judged)
-    return replace(made, basis=basis, computed=_computed([_at(s, column, loads) for s in (one, other)]))
+    every = [*([old] if isinstance(old, Sweep) else old), new]
+    if len(every) < 2:
+        raise DataError("no sweep of the old state; give one or more")
+    points = [points_of(sweep, series) for sweep in every]
+    first, last = points[0], points[-1]
+    for one in points:
+        if one.load_type.kind != last.load_type.kind:
+            raise DataError(f"{one.series} and {last.series} vary different loads; compare sweeps of one kind")
+    findings = [f for sweep, one in zip(every, points, strict=True) for f in _warnings(sweep, one.series)]
+    curves = [_without_copies(s.select(p.series), findings) for s, p in zip(every, points, strict=True)]
+    column, common = _common(points, curves)
+    loads, left_out = _chosen(first.load_type, common, at)
+    judged, loads, basis = _judged(first.load_type, first.series, [_measured(s, column, loads) for s in curves])
+    *earlier, later = [_runs(s, column, loads) for s in curves]
+    earlier, copied = _measured_apart(earlier)
+    adjacent = any(_adjacent(s, column) for s in curves)
+    words = [left_out, basis, copied, _ADJACENT if adjacent else ""]
+    expected = [expected_between_runs(s.provenance.details, p) for s, p in zip(every, points, strict=True)]
+    made = changed(
+        first.series,
+        first.load_type,
+        loads,
+        earlier,
+        later,
+        tuple(dict.fromkeys(findings)),
+        margin,
+        level,
+        float(np.sqrt(np.mean(np.square(expected)))),
+        judged,
+        adjacent=adjacent,
+    )
+    computed = _computed([_at(s, column, loads) for s in curves])
+    return replace(made, basis="; ".join(filter(None, words)), computed=computed)
+
+
+_ADJACENT = "the repeats of a load stand together, as if measured one after another, and count as one run"
 
 
 def changed(
     series: str,
     kind: Load,
     loads: Array,
-    old: Runs,
+    old: Sequence[Runs],
     new: Runs,
     findings: Sequence[Finding] = (),
     margin: float = MARGIN,
     level: float = LEVEL,
-    between: float = math.sqrt(2) * LOCAL,
+    between: float = LOCAL,
     judged: Sequence[Quantity] = (),
+    *,
+    adjacent: bool = False,
+    inject: bool = True,
 ) -> Change:
     """The change from the runs at the common ``loads`` (m,), ascending: tables (rounds, m), NaN for none.
 
-    ``between`` is the standard deviation of a ratio between two sweeps, for those of single runs; ``judged`` are the
-    figures that the verdict rests on, by default those of the kind of load.
+    ``between`` is the relative standard deviation between sweeps that is assumed; ``judged`` are the figures that the
+    verdict rests on, by default those of the kind of load; ``adjacent`` says that repeats were measured one after
+    another. ``inject`` is whether to find what would have been seen, which takes most of the time.
     """
     judged = judged or usual(kind)
-    wary = any(f.check in DOUBTFUL for f in findings)
-    means = {q: [_mean(sweep["throughput"], sweep[q]) for sweep in (old, new)] for q in COLUMNS}
-    logs = {q: np.log(later / earlier) for q, (earlier, later) in means.items()}
-    noises = {q: noise_of(np.log(old[q]), np.log(new[q]), logs[q], wary=wary, between=between) for q in COLUMNS}
+    sweeps = [*old, new]
+    means = {q: np.array([_mean(sweep["throughput"], sweep[q]) for sweep in sweeps]) for q in COLUMNS}
+    before = {q: _middle(values[:-1]) for q, values in means.items()}
+    logs = {q: np.log(values[-1] / before[q]) for q, values in means.items()}
+    judge = partial(noise_of, assumed=between, doubted=_doubted(findings, loads), adjacent=adjacent)
+    runs = {q: [np.log(sweep[q]) for sweep in sweeps] for q in COLUMNS}
+    noises = {q: judge(runs[q][:-1], runs[q][-1]) for q in COLUMNS}
     tail = (1 - level) / 4  # half of it for the mean, on both sides
     tail_each = tail / (len(loads) * len(judged))
     widths = {q: noise.half_widths(tail_each) for q, noise in noises.items()}
+    unseen = np.full(len(loads), np.inf), math.inf
+    seen = {
+        q: losses_seen(judge, noises[q], runs[q][:-1], runs[q][-1], tail_each, tail) if inject else unseen
+        for q in judged
+    }
 
     def one(quantity: Quantity, old_place: int, new_place: int) -> LoadChange:
-        values = float(means[quantity][0][old_place]), float(means[quantity][1][new_place])
+        values = float(before[quantity][old_place]), float(means[quantity][-1][new_place])
         half = float(max(widths[quantity][old_place], widths[quantity][new_place]))
         return LoadChange(float(loads[old_place]), quantity, *values, Ratio.of(math.log(values[1] / values[0]), half))
 
-    changes = tuple(one(q, i, i) for q in judged for i in range(len(loads)))
-    first = noises[judged[0]]
-    mean = float(np.average(logs[judged[0]], weights=first.weights()))
-    overall = Ratio.of(-mean if judged[0] == "response time" else mean, first.of_mean(tail))
-    peaks = [first_highest(rates) for rates in means["throughput"]]
+    changes = tuple(
+        replace(one(q, i, i), detectable_pct=percent_of(seen[q][0][i])) for q in judged for i in range(len(loads))
+    )
+    first, everywhere = noises[judged[0]], percent_of(seen[judged[0]][1])
+    mean = float(logs[judged[0]] @ first.weights())
+    overall = Ratio.of(-mean if judged[0] == "response time" else mean, float(first.of_mean(tail)))
+    peaks = [first_highest(rates) for rates in (before["throughput"], means["throughput"][-1])]
     idle = len(loads) - 1 if isinstance(kind, InjectedDelay) else 0
+    shown = [c.detectable_pct for c in changes]
+    least = None if None in shown else max(value for value in shown if value is not None)
+    repeats = float(np.isfinite(new["throughput"]).sum() / len(loads))
     return Change(
         series,
         _verdict([*(c.speed for c in changes), overall.moved], changes, margin),
@@ -258,14 +319,60 @@ def changed(
         overall,
         one("response time", idle, idle),
         one("throughput", *peaks),
-        _seen(np.concatenate([widths[q] for q in judged]), tail_each),
-        _seen(np.array([first.of_mean(tail)]), tail),
-        _repeats_needed(first, float(np.isfinite(old["throughput"]).sum() / len(loads)), tail_each, margin),
-        100 * first.run_sd if math.isfinite(first.run_sd) else None,
+        least,
+        everywhere,
+        None
+        if not inject or (least or math.inf) <= 100 * margin
+        else next_measurement(first, repeats, tail_each, margin),
+        _percent(np.median(first.run)),
+        100 * math.sqrt(float(first.of_sweeps(np.zeros(1), first.spread_of_mean)[0])),
+        len(old),
         tuple(findings),
         margin,
         kind,
     )
+
+
+def _percent(variance: np.floating[Any]) -> float | None:
+    return 100 * math.sqrt(variance) if math.isfinite(variance) else None
+
+
+def _doubted(findings: Sequence[Finding], loads: Array) -> Mask:
+    """The loads (m,) that doubtful findings concern."""
+    found = np.zeros(len(loads), dtype=bool)
+    for finding in findings:
+        if finding.check in DOUBTFUL:
+            found |= finding.load is None or np.isclose(loads, finding.load, rtol=SAME_LOAD, atol=0)
+    return found
+
+
+def _without_copies(sweep: Sweep, findings: Sequence[Finding]) -> Sweep:
+    """The sweep with one of each copied row, where the audit found that its rows were copied."""
+    series = set(sweep.points["series"])
+    if not any(f.check == "copies" and f.series in series for f in findings):
+        return sweep
+    return replace(sweep, points=sweep.points.drop_duplicates(["series", "load", *COLUMNS.values()]))
+
+
+def _adjacent(sweep: Sweep, column: str) -> bool:
+    """Whether every load's repeats stand together: in the order of their times, where all are known, else of rows."""
+    points = sweep.points
+    times = points["started_at"].fillna("")
+    if (times != "").all() and times.is_unique:
+        points = points.iloc[np.argsort(pd.to_datetime(times, format="ISO8601").to_numpy(), kind="stable")]
+    loads = points[column].to_numpy(float)
+    return len(loads) > len(set(loads)) == 1 + np.count_nonzero(np.diff(loads))
+
+
+def _chosen(kind: Load, loads: Array, at: Sequence[float]) -> tuple[Array, str]:
+    """The common loads that were asked for, and words on those left out."""
+    if not at:
+        return loads, ""
+    wanted = _alike(loads, np.array(at, dtype=float))
+    if unknown := [load for load, found in zip(at, wanted.T, strict=True) if not found.any()]:
+        raise DataError(f"{kind.at(*unknown)} was not measured in all sweeps; they have {kind.at(*loads)} in common")
+    kept = wanted.any(axis=1)
+    return loads[kept], f"{kind.at(*loads[~kept])} left out, as asked" if not kept.all() else ""
 
 
 def _warnings(sweep: Sweep, series: str) -> tuple[Finding, ...]:
@@ -331,16 +438,18 @@ def _at(sweep: Sweep, column: str, loads: Array) -> pd.DataFrame:
     return sweep.points.iloc[np.flatnonzero(here)]
 
 
-def _common(before: Points, after: Points, *sweeps: Sweep) -> tuple[str, Array]:
+def _common(points: Sequence[Points], sweeps: Sequence[Sweep]) -> tuple[str, Array]:
     """The column of loads, and the common ones (m,), ascending.
 
-    Rates are the requested ones, where both sweeps have them: the measured ones differ a little.
+    Rates are the requested ones, where all sweeps have them: the measured ones differ a little.
     """
-    column = "load" if before.asked is None or after.asked is None else "asked_rate_per_s"
-    old, new = (np.unique(sweep.points[column].to_numpy(float)) for sweep in sweeps)
-    loads = old[_alike(old, new).any(axis=1)]
+    column = "load" if any(one.asked is None for one in points) else "asked_rate_per_s"
+    loads, *others = (np.unique(sweep.points[column].to_numpy(float)) for sweep in sweeps)
+    for other in others:
+        loads = loads[_alike(loads, other).any(axis=1)]
     if not len(loads):
-        raise DataError(f"{before.series} and {after.series} have no common load; measure both at the same ones")
+        names = " and ".join(dict.fromkeys([points[0].series, points[-1].series]))
+        raise DataError(f"{names} have no common load; measure both at the same ones")
     return column, loads
 
 
@@ -362,10 +471,22 @@ def _runs(sweep: Sweep, column: str, loads: Array) -> Runs:
     return found
 
 
+def _measured_apart(sweeps: Sequence[Runs]) -> tuple[list[Runs], str]:
+    """The sweeps that are no copies of others, and words on those that are: a copy says nothing of the variation."""
+    kept = {b"".join(runs[q].tobytes() for q in COLUMNS): runs for runs in sweeps}
+    copies = len(sweeps) - len(kept)
+    return list(kept.values()), f"{counted(copies, 'old sweep')} left out as a copy of another" if copies else ""
+
+
 def _mean(rates: Array, values: Array) -> Array:
     """The means (m,) of runs; response times are weighted by the requests completed, so that N = X R holds."""
     mean = np.nanmean(rates, axis=0)
     return np.asarray(mean if values is rates else np.nanmean(rates * values, axis=0) / mean)
+
+
+def _middle(sweeps: Array) -> Array:
+    """The geometric means (m,) of ``sweeps`` (k, m); one sweep stays as it is, to the last digit."""
+    return np.asarray(sweeps[0] if len(sweeps) == 1 else np.exp(np.log(sweeps).mean(axis=0)))
 
 
 def _verdict(speeds: Sequence[int], changes: Sequence[LoadChange], margin: float) -> Verdict:
@@ -375,20 +496,3 @@ def _verdict(speeds: Sequence[int], changes: Sequence[LoadChange], margin: float
         return "faster"
     within = all(max(-least, most) <= margin for least, most in (c.loss for c in changes))
     return "same" if within else "undecided"
-
-
-def _seen(half: Array, tail: float) -> float | None:
-    """The loss in percent that an interval of this ``half`` width misses in 1 - ``POWER`` of cases; None for none."""
-    log = float(np.max(half)) * (1 + ndtri(POWER) / -ndtri(tail))
-    return -100 * math.expm1(-log) if math.isfinite(log) else None
-
-
-def _repeats_needed(noise: Noise, repeats: float, tail: float, margin: float) -> int | None:
-    """How often to measure each load in both sweeps for a loss of ``margin`` at one load to be seen."""
-    if not math.isfinite(noise.run_sd):
-        return REPEATS
-    for often in range(2, MOST_REPEATS + 1):
-        seen = _seen(noise.with_repeats(repeats, often).half_widths(tail), tail)
-        if seen is not None and seen <= 100 * margin:
-            return often
-    return None

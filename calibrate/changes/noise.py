@@ -1,111 +1,191 @@
-"""The noise between two measurements of one device, from the runs of both sweeps.
+"""The noise between sweeps of one device, from the runs of all of them.
 
-Three parts, as variances of the logarithm of a ratio new / old:
+The logarithm of a ratio new / old varies by two parts, as variances:
 
-*runs*: repeats of a load scatter. Three repeats hardly determine a variance, so that of each load is shrunk towards the
-others' (Smyth, Linear models and empirical Bayes methods, Stat. Appl. Genet. Mol. Biol. 2004).
-*rounds*: an effect on all loads of a round is at least as large between whole sweeps, and no number of loads averages
-it out. It is the variance between rounds beyond that of runs (one-way random effects).
-*rest*: variation between sweeps. Repeats in different rounds show most of it, and 1 % is left (``AT_REST``). Single
-runs show none of it: it is then that of the kind of device (:mod:`calibrate.points`).
+*runs*: repeats of a load scatter. Each load has a variance of its own. Three repeats hardly determine it, so it is
+shrunk towards the others' as far as these agree (Smyth, Linear models and empirical Bayes methods, Stat. Appl. Genet.
+Mol. Biol. 2004).
+*sweeps*: what moves a whole sweep, or one load of it, against the next sweep. Repeats of one sweep do not show it. It
+is assumed to be that of the kind of device (:mod:`calibrate.points`), and at least what moves the rounds of one sweep
+(one-way random effects). The spread of several sweeps of the old state measures it; the assumption then has the weight
+of ``ASSUMED_WEIGHT`` more. The intervals hold their share for every number of sweeps where the device
+varies as assumed, or less.
 
 Without repeats the smoothness of the ratio over the load replaces them: the variance of its second differences is six
 times that of one ratio. A loss at some loads alone is not noise: where one block of neighbouring loads explains more of
-the scatter than in 98 of 100 ratios of pure noise, the rest of the scatter is the noise. The variance of rounds is then
-assumed equal to that of runs, as it is where the audit doubts the runs.
+the scatter than in 98 of 100 ratios of pure noise, the rest of the scatter is the noise. Sweeps are then taken to vary
+by as much as runs do, as where the audit doubts the runs. Repeats that were measured one after another show less than
+what moves the next load: those of a load count as one run, and sweeps too are taken to vary as much.
+
+Arrays of runs are (..., rounds, m): a row a round, NaN where a run is missing. Further axes are further experiments.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy.special import polygamma, psi, stdtrit, zeta
+from scipy.optimize import brentq
+from scipy.special import chdtri, ndtr, ndtri, polygamma, psi, stdtrit, zeta
 
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Mask
 
-AT_REST = 0.01
-"""Standard deviation of the ratio of two sweeps of a drive at rest that were repeated in rounds."""
+ASSUMED_WEIGHT = 1.0
+"""The weight of the assumed variance between sweeps, in degrees of freedom: as much as two old sweeps say of it."""
 LEAST_COMMON = 4
 """The least number of common loads that gives a variance without repeats."""
+TELLS_APART = 6
+"""The least number of old sweeps of single runs that gives each load a variance of its own."""
 EXACT = 1e-6
-"""The least relative standard deviation of a run; repeats that agree to the last digit are copies."""
+"""The least relative standard deviation of a run."""
 BLOCK_LEVEL, BLOCK_DRAWS = 0.02, 4000
 """The probability that pure noise is taken for a changed block of loads, and the number of simulated ratios."""
+_SHARES = (np.arange(400) + 0.5) / 400
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Variances of the log ratios: ``runs`` (m,) of each load and ``shared`` by all loads, with degrees of freedom."""
+    """Variances of logarithms at m loads, and how many runs and sweeps a ratio stands on."""
 
-    runs: Array
-    runs_freedom: Array
-    shared: float
-    shared_freedom: float
-    run_sd: float
-    """The relative standard deviation of one run, for display; infinite where unknown."""
-    rest: float = AT_REST**2
-    """The variance of every log ratio between sweeps, as known."""
+    run: Array
+    """(..., m) of one run, infinite where unknown."""
+    run_freedom: Array
+    """(..., m) its degrees of freedom."""
+    rounds: Array
+    """(..., m) of a sweep, as its rounds or doubts about its runs show."""
+    rounds_freedom: Array
+    assumed: float
+    """Of a sweep of such a device."""
+    spread: Array
+    """(..., m) of the old sweeps beyond their runs."""
+    spread_of_mean: Array
+    """(...,) the same of their means over all loads."""
+    share: Array
+    """(m,) how much of the variance of one run a ratio has: 1 / old runs + 1 / new runs."""
+    sweeps: int
+    """The number of old sweeps."""
+    of_ratio: bool = False
+    """Whether the ratio's smoothness gave the variance of runs, for want of repeats."""
 
     def half_widths(self, tail: float) -> Array:
-        """Half widths (m,) of the intervals of the log ratios that leave ``tail`` on each side."""
-        return self._half_width(self.runs, self.runs_freedom, tail)
+        """Half widths (..., m) of the intervals of the log ratios that leave ``tail`` on each side."""
+        return self._half_width(self.run * self.share, self.run_freedom, self.rounds, self.spread, tail)
 
     def weights(self) -> Array:
-        """The inverse variances (m,); equal ones where these are unknown."""
-        return 1 / self.runs if np.isfinite(self.runs).all() else np.ones(len(self.runs))
+        """The inverse variances (..., m) of the loads' runs, of sum 1; equal ones where these are unknown."""
+        inverse = 1 / (np.where(np.isfinite(self.run), self.run, 1.0) * self.share)
+        return np.asarray(inverse / inverse.sum(axis=-1, keepdims=True))
 
-    def of_mean(self, tail: float) -> float:
-        """Half width of the interval of the weighted mean over all loads."""
-        weights = self.weights() / self.weights().sum()
-        parts = weights**2 * self.runs
-        whole = parts.sum()
-        freedom = whole**2 / (parts**2 / self.runs_freedom).sum() if np.isfinite(whole) else 1.0
-        return float(self._half_width(np.array([whole]), np.array([freedom]), tail)[0])
+    def of_mean(self, tail: float) -> Array:
+        """Half width (...,) of the interval of the weighted mean over all loads."""
+        weights = self.weights()
+        parts = weights**2 * self.run * self.share
+        whole = parts.sum(axis=-1)
+        with np.errstate(invalid="ignore"):
+            freedom = np.where(np.isfinite(whole), whole**2 / (parts**2 / self.run_freedom).sum(axis=-1), 1.0)
+        rounds = (weights * np.sqrt(self.rounds)).sum(axis=-1) ** 2  # they move all loads together
+        return self._half_width(whole, freedom, rounds, self.spread_of_mean, tail, of_mean=True)
 
-    def with_repeats(self, now: float, often: int) -> Noise:
-        """The noise if each load were measured ``often`` in both sweeps, not ``now``."""
-        freedom = np.full(len(self.runs), 2.0 * len(self.runs) * (often - 1))
-        shared = self.shared if now > 1 else 0.0
-        return Noise(self.runs * now / often, freedom, shared, max(2.0 * (often - 1), 1.0), self.run_sd)
+    def of_sweeps(self, rounds: Array, spread: Array) -> Array:
+        """The variance between sweeps, of one sweep: what is assumed and what the old sweeps show, by their weights."""
+        seen = self.sweeps - 1
+        return np.asarray((ASSUMED_WEIGHT * (self.assumed + rounds) + seen * spread) / (ASSUMED_WEIGHT + seen))
 
-    def _half_width(self, runs: Array, freedom: Array, tail: float) -> Array:
-        whole = runs + self.shared + self.rest
-        with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
-            together = whole**2 / (runs**2 / freedom + self.shared**2 / self.shared_freedom)
+    def planned(self, sweeps: int, repeats: float, spread: float | None = None) -> Noise:
+        """The noise with so many old sweeps and repeats of each load; ``spread`` is what their variance will be."""
+        loads = self.run.shape[-1]
+        of_mean = self.spread_of_mean if spread is None else np.array(spread)
+        freedom = loads * (sweeps + 1) * (repeats - 1) if repeats > 1 else (loads - 1) * (sweeps - 1)
+        return replace(
+            self,
+            run_freedom=np.full(loads, max(freedom, 1.0)),
+            rounds=np.where((self.rounds < self.run) & (repeats > 1), self.rounds, 0.0),  # else they stood for repeats
+            spread=self.spread if spread is None else np.full(loads, spread),
+            spread_of_mean=of_mean,
+            share=np.full(loads, (1 + 1 / sweeps) / repeats),
+            sweeps=sweeps,
+        )
+
+    def _half_width(
+        self, runs: Array, freedom: Array, rounds: Array, spread: Array, tail: float, *, of_mean: bool = False
+    ) -> Array:
+        """Satterthwaite's interval: the variance between sweeps is known but for its factor of ``_widening``."""
+        both, seen = 1 + 1 / self.sweeps, self.sweeps - 1
+        part = both * ASSUMED_WEIGHT / (ASSUMED_WEIGHT + seen) * rounds
+        rest = both * self.of_sweeps(np.zeros_like(spread), spread)
+        of_rounds = self.rounds_freedom.min(axis=-1) if of_mean else self.rounds_freedom
+        whole = runs + part + rest * _widening(tail, self.sweeps) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            together = whole**2 / (runs**2 / freedom + part**2 / of_rounds)
         known = np.isfinite(whole)
         quantile = -stdtrit(np.where(known, np.maximum(together, 1.0), 1.0), tail)
         return np.where(known, quantile * np.sqrt(whole), np.inf)
 
 
-def noise_of(old: Array, new: Array, ratio: Array, *, wary: bool, between: float = AT_REST) -> Noise:
-    """The noise of ``ratio`` (m,), the logarithms of new / old at m common loads.
+@cache
+def _widening(tail: float, sweeps: int) -> float:
+    """How much further than a normal deviate an interval reaches, as ``sweeps`` correct the assumed variance.
 
-    ``old`` (r, m) and ``new`` (q, m) are the logarithms of the runs, a row a round, NaN where a run is missing;
-    ``between`` is the standard deviation of a ratio between sweeps of single runs.
+    The mean over the correction's law of the normal tail beyond it is ``tail``, where the assumption is right.
+
+    >>> [round(_widening(0.0125, sweeps), 2) for sweeps in (1, 2, 5, 20)]
+    [1.0, 1.1, 1.23, 1.15]
     """
-    counts = [np.isfinite(runs).sum(axis=0) for runs in (old, new)]
-    share, freedom = 1 / counts[0] + 1 / counts[1], np.asarray(counts[0] + counts[1] - 2, dtype=float)
-    rounds, rounds_freedom, rest = None, 0.0, max(between, AT_REST)
-    if freedom.sum() > 0:
-        squares = sum(np.nansum((runs - np.nanmean(runs, axis=0)) ** 2, axis=0) for runs in (old, new))
-        variance, known = moderated(np.maximum(squares, EXACT**2 * freedom), freedom)
-        rounds, rounds_freedom = _rounds((old, new))
-        rest = AT_REST
+    if sweeps == 1:
+        return 1.0
+    found = np.sqrt((ASSUMED_WEIGHT + chdtri(sweeps - 1, 1 - _SHARES)) / (ASSUMED_WEIGHT + sweeps - 1))
+    normal = -float(ndtri(tail))
+    return float(brentq(lambda factor: float(ndtr(-factor * normal * found).mean()) - tail, 1e-3, 100.0))
+
+
+def noise_of(
+    old: Sequence[Array], new: Array, *, assumed: float, doubted: Mask | bool = False, adjacent: bool = False
+) -> Noise:
+    """The noise of the logarithms of new / old, from the logarithms of the runs of each sweep.
+
+    ``assumed`` is the relative standard deviation between sweeps; ``doubted`` (m,) marks loads whose runs may agree too
+    well; ``adjacent`` says that the repeats of a load were measured one after another.
+    """
+    every, sweeps, loads = [*old, new], len(old), new.shape[-1]
+    counts = np.array([np.isfinite(runs).sum(axis=-2).reshape(-1, loads)[0] for runs in every], dtype=float)
+    repeated = bool((counts > 1).any())
+    averaged = np.ones_like(counts) if adjacent else counts
+    share = 1 / averaged[-1] + (1 / averaged[:-1]).sum(axis=0) / sweeps**2
+    doubted = np.asarray(doubted) | adjacent
+    means = np.stack([np.nanmean(runs, axis=-2) for runs in every], axis=-2)
+    before = means[..., :-1, :]
+    away, ratio = before - before.mean(axis=-2, keepdims=True), means[..., -1, :] - before.mean(axis=-2)
+    rounds: Array | None = None
+    known = 1.0
+    if repeated:
+        run, run_freedom = _of_repeats(every, counts)
+        rounds, known = _rounds(every, run)
+    elif sweeps > 1:
+        run, run_freedom = _of_single_sweeps(away)
+        rounds = np.zeros_like(run)
     else:
-        variance, known = _single(ratio)
-    typical = float(np.median(variance))
-    if rounds is None or wary:
-        rounds_freedom = float(np.median(known)) if rounds is None else rounds_freedom
-        rounds = max(rounds or 0.0, typical)
-    return Noise(variance * share, known, 2 * rounds, max(rounds_freedom, 1.0), math.sqrt(typical), rest**2)
+        run, run_freedom = (np.broadcast_to(value[..., None], ratio.shape) for value in _single(ratio))
+    rounds_freedom = run_freedom if rounds is None else np.full(run.shape, known)
+    rounds = run if rounds is None else np.broadcast_to(rounds, run.shape)
+    spread, spread_of_mean = _between(away, run / averaged[:-1].mean(axis=0), repeated=repeated)
+    return Noise(
+        run,
+        run_freedom,
+        np.where(doubted, np.maximum(rounds, run), rounds),
+        rounds_freedom,
+        assumed**2,
+        spread,
+        spread_of_mean,
+        share,
+        sweeps,
+        of_ratio=not repeated and sweeps == 1,
+    )
 
 
 def moderated(squares: Array, freedom: Array) -> tuple[Array, Array]:
-    """Variances (m,) from sums of squares, each shrunk towards the others', and their degrees of freedom.
+    """Variances (..., m) from sums of squares (..., m), each shrunk towards the others', and their degrees of freedom.
 
     Smyth (2004), section 6.2. Variances that differ no more than chance allows are pooled.
 
@@ -113,69 +193,112 @@ def moderated(squares: Array, freedom: Array) -> tuple[Array, Array]:
     >>> variance.round(2).tolist(), freedom.tolist()
     ([1.33, 1.33, 1.33], [12.0, 12.0, 12.0])
     """
-    some = freedom > 0
-    pooled, whole = squares.sum() / freedom.sum(), freedom.sum()
-    own = np.log(squares[some] / freedom[some]) - psi(freedom[some] / 2) + np.log(freedom[some] / 2)
-    excess = 0.0
-    if len(own) > 2:
-        excess = float(own.var(ddof=1) - polygamma(1, freedom[some] / 2).mean())
-    if excess <= 0:
-        return np.full(len(squares), pooled), np.full(len(squares), whole)
-    prior = 2 * _inverse_trigamma(excess)
-    centre = np.exp(own.mean() + psi(prior / 2) - np.log(prior / 2))
-    return (prior * centre + squares) / (prior + freedom), np.minimum(prior + freedom, whole)
+    some, whole = freedom > 0, freedom.sum()
+    known = freedom[some]
+    own = np.log(squares[..., some] / known) - psi(known / 2) + np.log(known / 2)
+    excess = own.var(axis=-1, ddof=1) - polygamma(1, known / 2).mean() if len(known) > 2 else np.zeros(own.shape[:-1])
+    excess = np.asarray(excess)[..., None]
+    prior = 2 * _inverse_trigamma(np.where(excess > 0, excess, 1.0))
+    centre = np.exp(own.mean(axis=-1, keepdims=True) + psi(prior / 2) - np.log(prior / 2))
+    pooled = squares.sum(axis=-1, keepdims=True) / whole
+    variance = np.where(excess > 0, (prior * centre + squares) / (prior + freedom), pooled)
+    return variance, np.where(excess > 0, np.minimum(prior + freedom, whole), whole) + np.zeros_like(squares)
 
 
-def _inverse_trigamma(value: float) -> float:
+def _inverse_trigamma(value: Array) -> Array:
     """The x whose trigamma is ``value``, by Newton's method (Smyth 2004, appendix)."""
     x = 0.5 + 1 / value
-    for _ in range(50):
-        trigamma = float(zeta(2, x))  # its derivative is -2 zeta(3, x)
-        step = trigamma * (1 - trigamma / value) / float(zeta(3, x)) / 2
-        x -= step
-        if abs(step) < 1e-12 * x:
-            break
-    return x
+    for _ in range(8):
+        trigamma = zeta(2, x)  # its derivative is -2 zeta(3, x)
+        x = x - trigamma * (1 - trigamma / value) / zeta(3, x) / 2
+    return np.asarray(x)
 
 
-def _rounds(sweeps: Sequence[Array]) -> tuple[float | None, float]:
-    """The variance that whole rounds have beyond their runs', and its degrees of freedom; None for single rounds."""
-    excess, freedom = 0.0, 0
+def _of_repeats(sweeps: Sequence[Array], counts: Array) -> tuple[Array, Array]:
+    """The variance (..., m) of one run from repeats of each load, and its degrees of freedom."""
+    squares = sum(np.nansum((runs - np.nanmean(runs, axis=-2, keepdims=True)) ** 2, axis=-2) for runs in sweeps)
+    freedom = counts.sum(axis=0) - len(sweeps)
+    return moderated(np.maximum(squares, EXACT**2 * freedom), freedom)
+
+
+def _of_single_sweeps(away: Array) -> tuple[Array, Array]:
+    """The same from what single runs (..., sweeps, m) differ beyond what moves their sweeps as a whole."""
+    sweeps, loads = away.shape[-2:]
+    run, freedom = moderated(np.maximum((away**2).sum(axis=-2), EXACT**2), np.full(loads, sweeps - 1.0))
+    if loads < 2:
+        return run, freedom
+    together = _weighted(away, run) if sweeps >= TELLS_APART else away.mean(axis=-1)
+    squares = np.maximum(((away - together[..., None]) ** 2).sum(axis=-2), EXACT**2)
+    if sweeps >= TELLS_APART:
+        return moderated(squares, np.full(loads, (sweeps - 1) * (loads - 1) / loads))
+    known = float((sweeps - 1) * (loads - 1))
+    pooled = squares.sum(axis=-1, keepdims=True) / known
+    return np.repeat(pooled, loads, axis=-1), np.full(squares.shape, known)
+
+
+def _weighted(away: Array, run: Array) -> Array:
+    """The mean over the loads of each row of ``away`` (..., rows, m); noisy loads count less."""
+    weights = 1 / run[..., None, :]
+    return np.asarray((away * weights).sum(axis=-1) / weights.sum(axis=-1))
+
+
+def _common(away: Array, run: Array) -> Array:
+    """The sum of the squares (...,) of what rows (..., rows, m) have in common at all loads, beyond their runs."""
+    rows, loads = away.shape[-2:]
+    common, inverse = _weighted(away, run), 1 / run
+    left = ((away - common[..., None]) ** 2 * inverse[..., None, :]).sum(axis=(-2, -1))
+    scale = left / ((rows - 1) * (loads - 1)) if loads > 1 else 1.0
+    return np.asarray((common**2).sum(axis=-1) - (rows - 1) * scale / inverse.sum(axis=-1))
+
+
+def _rounds(sweeps: Sequence[Array], run: Array) -> tuple[Array | None, float]:
+    """The variance (..., 1) that whole rounds have beyond their runs', and its degrees of freedom; None without any."""
+    excess, freedom = np.zeros(run.shape[:-1]), 0
     for runs in sweeps:
-        whole = runs[np.isfinite(runs).all(axis=1)]
-        rounds, loads = whole.shape
-        if rounds < 2 or loads < 2:
+        whole = np.isfinite(runs).all(axis=-1).reshape(-1, runs.shape[-2])[0]
+        if whole.sum() < 2 or runs.shape[-1] < 2:
             continue
-        away = whole - whole.mean(axis=0)
-        between = away.mean(axis=1)
-        of_runs = float(((away - between[:, None]) ** 2).sum()) / ((rounds - 1) * (loads - 1))
-        excess += float((between**2).sum()) - (rounds - 1) * of_runs / loads
-        freedom += rounds - 1
-    return (max(0.0, excess / freedom), float(freedom)) if freedom else (None, 0.0)
+        rounds = runs[..., whole, :]
+        excess = excess + _common(rounds - rounds.mean(axis=-2, keepdims=True), run)
+        freedom += int(whole.sum()) - 1
+    return (np.maximum(excess / freedom, 0.0)[..., None], float(freedom)) if freedom else (None, 1.0)
+
+
+def _between(away: Array, of_runs: Array, *, repeated: bool) -> tuple[Array, Array]:
+    """The variances (..., m) and, of the mean over all loads, (...,) of old sweeps beyond ``of_runs`` (..., m)."""
+    sweeps, loads = away.shape[-2:]
+    if sweeps < 2:
+        return np.zeros(of_runs.shape), np.zeros(of_runs.shape[:-1])
+    of_mean = np.maximum(_common(away, of_runs) / (sweeps - 1), 0.0)
+    if not repeated:  # what one load alone moved is in its runs
+        return np.repeat(of_mean[..., None], loads, axis=-1), of_mean
+    squares = np.maximum((away**2).sum(axis=-2), EXACT**2)
+    own = moderated(squares, np.full(loads, sweeps - 1.0))[0]
+    return np.maximum(own - of_runs, 0.0), of_mean
 
 
 def _single(ratio: Array) -> tuple[Array, Array]:
-    """The variance of one run from a ratio of two runs, and its degrees of freedom; infinite for too few loads."""
-    loads = len(ratio)
+    """The variance (...,) of one run from ratios (..., m) of two, and its freedom; infinite for too few loads."""
+    loads = ratio.shape[-1]
     if loads < LEAST_COMMON:
-        return np.full(loads, np.inf), np.ones(loads)
-    variance, freedom = float((np.diff(ratio, 2) ** 2).mean()) / 12, loads - 2.0
-    whole, left = _scatter(ratio[None, :])
+        return np.full(ratio.shape[:-1], np.inf), np.ones(ratio.shape[:-1])
+    variance = (np.diff(ratio, 2, axis=-1) ** 2).mean(axis=-1) / 12
+    whole, left = _scatter(ratio)
     least, expected, of_left = _mere_noise(loads)
-    if whole[0] > least * left[0] and left[0] / expected / 2 < variance:
-        variance, freedom = left[0] / expected / 2, of_left
-    return np.full(loads, max(variance, EXACT**2)), np.full(loads, freedom)
+    block = (whole > least * left) & (left / expected / 2 < variance)
+    variance = np.maximum(np.where(block, left / expected / 2, variance), EXACT**2)
+    return variance, np.where(block, of_left, loads - 2.0)
 
 
 def _scatter(ratios: Array) -> tuple[Array, Array]:
-    """The sums of squares (d,) of ratios (d, m) around their mean, and those left by the best block of neighbours."""
-    loads = ratios.shape[1]
+    """The sums of squares (...,) of ratios (..., m) around their mean, and what the best block of neighbours leaves."""
+    loads = ratios.shape[-1]
     steps = np.tri(loads, dtype=float)[:-1]  # the first k of m loads
     blocks = np.concatenate([steps, *(steps[k + 1 :] - steps[k] for k in range(loads - 2))])
     blocks -= blocks.mean(axis=1, keepdims=True)
     blocks /= np.linalg.norm(blocks, axis=1, keepdims=True)
-    whole = ((ratios - ratios.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return whole, np.maximum(whole - ((ratios @ blocks.T) ** 2).max(axis=1), 0.0)
+    whole = ((ratios - ratios.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+    return whole, np.maximum(whole - ((ratios @ blocks.T) ** 2).max(axis=-1), 0.0)
 
 
 @cache

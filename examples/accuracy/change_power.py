@@ -1,11 +1,11 @@
 """How often ``qsim change`` sees a loss, and one where there is none: the tables of explanation-change.md.
 
-python change_power.py                    synthetic sweeps: noise, repeats, one load or all slower
+python change_power.py                    synthetic sweeps: what moves between them, noise, repeats, more old sweeps
 python change_power.py --disk DIR         a drive against itself, 20 pairs of short sweeps with fio (10 minutes), and
                                           against itself throttled to 95, 90 and 70 % of its peak, a third of the pairs
 python change_power.py --device           a device of known truth against one whose service takes 5, 10, 30 % longer
 
-Cells are shares of verdicts in percent.
+Every cell is made by ``calibrate.change``, its audit included, as the command calls it; ``--workers -1``: on all cores.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from calibrate import Change, change
-from calibrate.changes.change import Verdict, changed
+from calibrate.changes.change import Verdict
+from calibrate.fleet.drives import spread
 from measure.fio.sweep import plan_fio, run_fio
 from measure.known_device.server import truth_of
 from measure.known_device.sweep import DeviceSweep
@@ -30,27 +32,129 @@ from measure.sweep import Sweep
 
 LOAD = np.array([1.0, 4, 8, 16, 32, 64])
 HEALTHY = np.array([100.0, 380, 600, 640, 560, 420])
-NOISE, REPEATS, LOSS = (0.01, 0.02, 0.05, 0.1, 0.2), (1, 3, 5), 0.3
-DRAWS = 400
+NOISE, REPEATS, LOST, LOST_AT = (0.01, 0.02, 0.05, 0.1, 0.2), (1, 3, 5), 0.25, 16
+DRAWS = 100
 VERDICTS: tuple[Verdict, ...] = ("slower", "faster", "same", "undecided")
 SERVICE_S = 2e-3
-HEAD = "| noise, repeats, lost | slower | faster | same | undecided | would be seen, % |"
 
 
-def drawn(rates: np.ndarray, noise: float, repeats: int, random: np.random.Generator) -> dict[str, np.ndarray]:
-    """The runs of a sweep over ``LOAD``."""
-    throughput = rates * np.exp(noise * random.standard_normal((repeats, len(rates))))
-    return {"throughput": throughput, "response time": LOAD / throughput}
+@dataclass(frozen=True)
+class Moves:
+    """What moves between sweeps of one device, and within one: relative standard deviations."""
+
+    whole: float = 0.0
+    """Of a sweep at all loads."""
+    each: float = 0.0
+    """Of a sweep at each load."""
+    drift: float = 0.0
+    """From the first run of a sweep to its last."""
+    wander: float = 0.0
+    """Of a wandering level, of which one run has nine tenths of the one before."""
+    heavy: bool = False
+    """Whether runs scatter by Student's t with 3 degrees of freedom."""
+    adjacent: bool = False
+    """Whether the repeats of a load are measured one after another, not in rounds."""
 
 
-def synthetic(loss: float, where: slice, noise: float, repeats: int, draws: int = DRAWS) -> Iterator[Change]:
-    """Comparisons of a device with itself, slower by ``loss`` at the loads ``where``."""
-    random = np.random.default_rng(1)
-    slower = HEALTHY.copy()
-    slower[where] *= 1 - loss
-    for _ in range(draws):
-        old, new = (drawn(rates, noise, repeats, random) for rates in (HEALTHY, slower))
-        yield changed("synthetic", Depth(), LOAD, old, new)  # type: ignore[arg-type]
+MOVES = {
+    "nothing": Moves(),
+    "±2 % as a whole": Moves(whole=0.02),
+    "±3 % as a whole": Moves(whole=0.03),
+    "±2 % at each load": Moves(each=0.02),
+    "±3 % at each load": Moves(each=0.03),
+    "a drift of 5 % within a sweep": Moves(drift=0.05),
+    "a level that wanders by 3 %": Moves(wander=0.03),
+    "the same, repeats together": Moves(wander=0.03, adjacent=True),
+    "±3 %, runs with heavy tails": Moves(whole=0.03, heavy=True),
+}
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Some comparisons of a device with itself, of which the new one has lost a share at depth ``LOST_AT``."""
+
+    noise: Sequence[float]
+    repeats: int
+    lost: float = 0.0
+    old_sweeps: int = 1
+    moves: Moves = field(default_factory=Moves)
+    draws: int = DRAWS
+
+
+def drawn(pairs: Pairs, noise: float, lost: float, random: np.random.Generator) -> Sweep:
+    """A sweep over ``LOAD``: its rows stand in the order of measuring."""
+    moves, repeats, loads = pairs.moves, pairs.repeats, len(LOAD)
+    runs = repeats * loads
+    scatter = random.standard_t(3, runs) / np.sqrt(3) if moves.heavy else random.standard_normal(runs)
+    away = noise * scatter + moves.whole * random.standard_normal()
+    away += moves.drift * random.standard_normal() * np.linspace(0, 1, runs) + moves.wander * _wandering(runs, random)
+    place = np.repeat(np.arange(loads), repeats) if moves.adjacent else np.tile(np.arange(loads), repeats)
+    away += moves.each * random.standard_normal(loads)[place]
+    rates = HEALTHY * np.where(LOAD == LOST_AT, 1 - lost, 1.0)
+    throughput = (rates[place] * np.exp(away)).round(3)
+    points = {"series": "made", "load": LOAD[place], "throughput_per_s": throughput}
+    table = pd.DataFrame({**points, "latency_s": LOAD[place] / throughput})
+    return Sweep(table.assign(repeat=table.groupby("load").cumcount()), load_type=Depth())
+
+
+def _wandering(runs: int, random: np.random.Generator) -> np.ndarray:
+    steps, level = random.standard_normal(runs), np.empty(runs)
+    level[0] = steps[0]
+    for k in range(1, runs):
+        level[k] = 0.9 * level[k - 1] + np.sqrt(1 - 0.9**2) * steps[k]
+    return level
+
+
+def changes(pairs: Pairs) -> list[Change]:
+    """The comparisons; the noises take turns."""
+    random, found = np.random.default_rng(1), []
+    for k in range(pairs.draws):
+        noise = pairs.noise[k % len(pairs.noise)]
+        old = [drawn(pairs, noise, 0.0, random) for _ in range(pairs.old_sweeps)]
+        found.append(change(old, drawn(pairs, noise, pairs.lost, random)))
+    return found
+
+
+def alarms(pairs: Pairs) -> float:
+    """The share of comparisons, in percent, that call a device changed."""
+    return float(100 * np.mean([c.verdict in ("slower", "faster") for c in changes(pairs)]))
+
+
+def loss(pairs: Pairs) -> tuple[float, float | None]:
+    """The share in percent that call the load with the loss slower, and the loss that they say would have been seen."""
+    found = [next(c for c in one.loads if c.load == LOST_AT) for one in changes(pairs)]
+    seen = [np.inf if c.detectable_pct is None else c.detectable_pct for c in found]
+    return float(100 * np.mean([c.speed < 0 for c in found])), float(np.median(seen))
+
+
+def alarm_table(draws: int, workers: int) -> Iterator[str]:
+    """A row for all that moves, a column for each number of repeats; the noises of ``NOISE`` take turns."""
+    work = [Pairs(NOISE, repeats, moves=moves, draws=draws) for moves in MOVES.values() for repeats in REPEATS]
+    found = iter(spread(alarms, work, workers=workers))
+    yield "| what moves, beside runs by 1 to 20 % | 1 run | 3 repeats | 5 repeats |\n|---|---:|---:|---:|"
+    for name in MOVES:
+        yield f"| {name} | {' | '.join(f'{next(found):.0f}' for _ in REPEATS)} |"
+
+
+def loss_table(draws: int, workers: int) -> Iterator[str]:
+    """A row for each noise: how often a quarter lost at one load is found, and the loss that would be seen."""
+    varied = MOVES["±3 % as a whole"]
+    work = [Pairs([noise], repeats, LOST, moves=varied, draws=draws) for noise in NOISE for repeats in REPEATS]
+    found = iter(spread(loss, work, workers=workers))
+    yield "| noise of a run | 1 run | 3 repeats | 5 repeats |\n|---|---:|---:|---:|"
+    for noise in NOISE:
+        cells = [f"{share:.0f} (from {seen:.0f} % on)" for share, seen in (next(found) for _ in REPEATS)]
+        yield f"| {100 * noise:g} % | {' | '.join(cells)} |"
+
+
+def old_table(draws: int, workers: int) -> Iterator[str]:
+    """A row for each number of old sweeps: false alarms, and the loss that would be seen."""
+    sizes, counts = (0.005, 0.01, 0.03), (1, 2, 3, 5, 8, 12)
+    work = [Pairs([0.005], 3, old_sweeps=n, moves=Moves(whole=w), draws=draws) for n in counts for w in sizes]
+    false, seen = (iter(spread(what, work, workers=workers)) for what in (alarms, loss))
+    yield "| old sweeps | of a device that moves by 0.5 % | by 1 % | by 3 % |\n|---:|---:|---:|---:|"
+    for n in counts:
+        yield f"| {n} | {' | '.join(f'{next(seen)[1]:.0f} % ({next(false):.0f})' for _ in sizes)} |"
 
 
 def shares(changes: Iterable[Change]) -> dict[str, float]:
@@ -64,16 +168,6 @@ def row(name: str, changes: Iterable[Change]) -> str:
     found = list(changes)
     seen = np.median([c.detectable_pct if c.detectable_pct is not None else 100.0 for c in found])
     return f"| {name} | {' | '.join(f'{v:.0f}' for v in shares(found).values())} | {seen:.2g} |"
-
-
-def synthetic_table(draws: int = DRAWS) -> Iterator[str]:
-    """A row for each noise, number of repeats, and what is lost."""
-    yield f"{HEAD}\n|---|---:|---:|---:|---:|---:|"
-    cases = {"nothing": (0.0, slice(0)), "30 % at one load": (LOSS, slice(3, 4)), "30 % at all": (LOSS, slice(None))}
-    for lost, (loss, where) in cases.items():
-        for noise in NOISE:
-            for repeats in REPEATS:
-                yield row(f"{100 * noise:g} %, {repeats}, {lost}", synthetic(loss, where, noise, repeats, draws))
 
 
 def disk_sweep(folder: Path, most_per_s: float | None = None) -> Sweep:
@@ -120,6 +214,7 @@ def main() -> None:
     options.add_argument("--device", action="store_true")
     options.add_argument("--pairs", type=int, default=20)
     options.add_argument("--draws", type=int, default=DRAWS)
+    options.add_argument("--workers", type=int, default=1)
     asked = options.parse_args()
     if asked.disk is not None:
         for line in disk_table(asked.disk, asked.pairs):
@@ -127,8 +222,10 @@ def main() -> None:
     if asked.device:
         print("\n".join(device_table(asked.pairs)))
     if asked.disk is None and not asked.device:
-        for line in synthetic_table(asked.draws):
-            print(line, flush=True)
+        for table in (alarm_table, loss_table, old_table):
+            for line in table(asked.draws, asked.workers):
+                print(line, flush=True)
+            print(flush=True)
 
 
 if __name__ == "__main__":

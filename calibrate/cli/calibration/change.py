@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 HELP = """Say whether a device became slower or faster between two sweeps, at every load that both have.
 
 The verdict is slower, faster, same or undecided, and says what would have been seen. No model is fitted. Several NEW
-are each compared with OLD, in one table.
+are each compared with OLD, in one table. One sweep does not show what moves between sweeps: some percent are assumed,
+and --old measures them.
 
 \b
 Examples:
 qsim change old-firmware/ new-firmware/
-qsim change before.csv after.csv --series read --fail-on slower:5%
+qsim change before.csv after.csv --series read --fail-on slower:20%
+qsim change old1/ new/ --old old2/ --old old3/ --at 16,32
 qsim change kernel-6.1/ kernel-6.6/ kernel-6.12/
 """
 
@@ -54,13 +56,15 @@ def change(
     new: Annotated[list[str], typer.Argument(metavar="NEW...", help="The later one, or several.")],
     columns: o.Columns = None,
     series: o.Series = None,
+    again: list[str] | None = option("DIR", None, "One more sweep of the old state; repeatable.", "--old"),
+    at: parsing.Numbers | None = option("LOADS", parsing.used_loads, "Only these loads, as 16,32."),
     fail_on: float | None = option(
         "CHECK", slower, "Exit with 3 where it is slower by more, as slower:5%; with 4 where that is undecided."
     ),
 ) -> Result:
     """Compare every curve that both have; exit with 3 or 4 where it is slower than allowed, or may be."""
     try:
-        found = _compared(old, new, columns, series)
+        found = _compared([old, *(again or [])], new, columns, series, at or ())
     except measure.DataError as error:
         from calibrate.changes.change import NotMeasuredError
 
@@ -73,6 +77,7 @@ def change(
         lambda: _text(old, found),
         lambda: {
             "old": old,
+            **({"more_old": again} if again else {}),
             "new": name,
             **worst.to_dict(),
             "comparisons": [{"new": name, **one.to_dict()} for name, one in found],
@@ -81,46 +86,49 @@ def change(
     )
 
 
-def _compared(old: str, new: Sequence[str], columns: str | None, series: str | None) -> list[tuple[str, Change]]:
-    """The changes of every curve common to ``old`` and each of ``new``, named by the new sweep; joint intervals."""
-    before = DataSource([old], None, columns).load()
+def _compared(
+    old: Sequence[str], new: Sequence[str], columns: str | None, series: str | None, at: Sequence[float]
+) -> list[tuple[str, Change]]:
+    """The changes of every curve common to all ``old`` and each of ``new``, named by the new one; joint intervals."""
+    before = {name: DataSource([name], None, columns).load() for name in old}
     later = {name: DataSource([name], None, columns).load() for name in new}
     both = {
-        name: [s for s in known_series(sweep.series, series) if s in before.series] for name, sweep in later.items()
+        name: [s for s in known_series(sweep.series, series) if all(s in one.series for one in before.values())]
+        for name, sweep in later.items()
     }
     for name, curves in both.items():
         if not curves:
-            raise measure.DataError(
-                f"{name} and {old} have no curve of the same name; they have: "
-                f"{', '.join(later[name].series)}; and {', '.join(before.series)}"
-            )
+            have = "; and ".join(", ".join(sweep.series) for sweep in (later[name], *before.values()))
+            raise measure.DataError(f"{name} and {', '.join(before)} have no curve of the same name; they have: {have}")
     level = 1 - (1 - LEVEL) / sum(map(len, both.values()))
     found: list[tuple[str, Change]] = []
     for name, curves in both.items():
-        made, _ = of_each(curves, partial(_one, before, later[name], level), "not compared")
+        made, _ = of_each(curves, partial(_one, list(before.values()), later[name], level, at), "not compared")
         found += [(name, one) for one in made.values()]
     return found
 
 
-def _one(before: measure.Sweep, after: measure.Sweep, level: float, series: str) -> Change:
-    return calibrate.change(before, after, series=series, level=level)
+def _one(
+    before: Sequence[measure.Sweep], after: measure.Sweep, level: float, at: Sequence[float], series: str
+) -> Change:
+    return calibrate.change(before, after, series=series, at=at, level=level)
 
 
 def _text(old: str, found: Sequence[tuple[str, Change]]) -> str:
     """The verdict, the loss that would have been seen and the loads of one comparison; for several a table."""
-    from calibrate.changes.answer import basis_lines, headline, load_table, seen, summary_row
+    from calibrate.changes.answer import further_lines, headline, load_table, seen, summary_row
 
     curves = len({one.series for _, one in found}) > 1
     if len({name for name, _ in found}) > 1:
         rows = [summary_row(f"{name}: {one.series}" if curves else name, one) for name, one in found]
         least = max((one for _, one in found), key=lambda one: one.detectable_pct or float("inf"))
-        notes = dict.fromkeys(line for _, one in found for line in basis_lines(one))
+        notes = dict.fromkeys(line for _, one in found for line in further_lines(one))
         compared = table(("AFTER " + old, "TIMES AS FAST", ""), rows, left=(True, False, True))
         return "\n".join([compared, "", seen(least), *notes])
     parts = []
     for _, one in found:
         name = f"{one.series}: " if curves else ""
-        said = "\n".join([f"{name}{headline(one)}", seen(one), *basis_lines(one)])
+        said = "\n".join([f"{name}{headline(one)}", seen(one), *further_lines(one)])
         parts.append(f"{said}\n\n{load_table(one)}")
     return "\n\n".join(parts)
 

@@ -12,9 +12,9 @@ DEPTHS = np.array([1.0, 2, 4, 8, 16, 32])
 
 @pytest.fixture
 def builds(tmp_path: Path) -> None:
-    """Three repeats each of old.csv, same.csv and slow.csv, whose peak is 10 % lower."""
+    """Three repeats each of old.csv, same.csv, more old ones, and slow.csv, whose peak is 30 % lower."""
     random = np.random.default_rng(3)
-    for name, peak in (("old", 1e5), ("same", 1e5), ("slow", 9e4)):
+    for name, peak in (("old", 1e5), ("same", 1e5), ("slow", 7e4), ("old2", 1e5), ("old3", 1e5)):
         rows = ["series,depth,iops,latency_us"]
         for _ in range(3):
             rate = ((DEPTHS / 1e-4) ** -3 + peak**-3) ** (-1 / 3) * np.exp(0.01 * random.standard_normal(6))
@@ -27,13 +27,32 @@ def test_a_slower_build_fails_and_says_by_how_much(qsim, builds):
     assert run.code == 3
     assert run.out.startswith("SLOWER by up to ")
     assert run.error.splitlines()[-1].startswith("read: SLOWER by up to ")
-    assert qsim("change", "old.csv", "slow.csv", "--fail-on", "slower:20%").code == 0
+    assert qsim("change", "old.csv", "slow.csv", "--fail-on", "slower:50%").code == 0
     found = qsim("change", "old.csv", "slow.csv", "--json").json
     assert found["verdict"] == "slower"
     assert [c["load"] for c in found["loads"]] == DEPTHS.tolist()
-    assert found["peak"]["change_pct"] == pytest.approx(-10, abs=2)
+    assert found["peak"]["change_pct"] == pytest.approx(-30, abs=2)
     assert found["idle_latency"]["low_pct"] < 0 < found["idle_latency"]["high_pct"]
-    assert 0 < found["detectable_pct"] < 10
+    assert 10 < found["detectable_pct"] < 20
+    assert found["loads"][0]["detectable_pct"] <= found["detectable_pct"]
+
+
+def test_more_sweeps_of_the_old_state_narrow_what_is_seen(qsim, builds):
+    alone = qsim("change", "old.csv", "slow.csv", "--json").json
+    more = qsim("change", "old.csv", "slow.csv", "--old", "old2.csv", "--old", "old3.csv", "--json").json
+    assert (alone["old_sweeps"], more["old_sweeps"], more["more_old"]) == (1, 3, ["old2.csv", "old3.csv"])
+    assert more["detectable_pct"] < 0.75 * alone["detectable_pct"]
+    text = qsim("change", "old.csv", "same.csv").out
+    assert "Seen nine times in ten: a loss of " in text
+    assert "sweeps are assumed to vary by 3 %" in text
+    assert "more sweeps of the old state (--old)" in text
+
+
+def test_loads_can_be_left_out_which_is_said(qsim, builds):
+    run = qsim("change", "old.csv", "slow.csv", "--at", "16,32")
+    assert "depths 1, 2, 4, 8 left out, as asked" in run.out
+    run = qsim("change", "old.csv", "slow.csv", "--at", "7")
+    assert (run.code, "depth 7 was not measured in all sweeps" in run.error) == (1, True)
 
 
 def test_a_loss_that_cannot_be_excluded_is_undecided(qsim, builds):
