@@ -136,6 +136,9 @@ PRESENT = "most requests present"
 ALSO = "also calibrated on"
 """The key in a fit's details of points under other kinds of load: each load with ``points`` of load and throughput."""
 
+PEAK = "Xmax"
+"""The name of the peak throughput among the parameters of a closed or open model."""
+
 AXES = 4
 """Number of principal axes of the misfit that are drawn evenly."""
 
@@ -243,7 +246,19 @@ class Calibration:
             return self.given
         columns = (np.array(c) for c in (self.used, self.used_throughput_per_s, self.used_response_s))
         priors = {p.name: p.prior_log_sd for p in self.curve_model.parameters(*columns) if p.prior_log_sd is not None}
-        return estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
+        found = estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
+        return {**found, PEAK: self._holding_the_highest(found[PEAK])} if PEAK in found else found
+
+    def _holding_the_highest(self, peak: Estimate) -> Estimate:
+        """The peak of a curve that never falls, its interval with the highest throughput that was measured.
+
+        The estimate is where the model's curve tends to. The highest point of the printed curve, which follows the
+        noise of the points, would be 3 % too high at 5 % noise, and its interval would hold 73 % instead of 94 %.
+        """
+        if not isinstance(self.curve_model, ClosedModel) or self.curve_model.declines or peak.high is None:
+            return peak
+        high = max((peak.high, *self.used_throughput_per_s))
+        return replace(peak, high=high, identified=peak.identified and high < ROUGH * (peak.low or 0.0))
 
     @cached_property
     def asymptotes(self) -> tuple[Estimate, Estimate]:

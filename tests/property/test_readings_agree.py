@@ -29,6 +29,8 @@ def check(made: Fit) -> None:
     idle, peak = figures["R1"].estimate, figures["Xmax"].estimate
     assert made.knee.load == pytest.approx(max((idle + think) * peak, 1.0), rel=1e-9)
     assert figures["N*"].estimate == made.knee.load
+    if not made.closed_model.declines:  # what was measured was served
+        assert max(made.used_throughput_per_s, default=0.0) <= figures["Xmax"].high
     knee, ninety = made.knee, made.ninety
     assert knee.response_time_s == pytest.approx(knee.load / knee.throughput_per_s - think, rel=1e-9)
     if ninety.load is not None:

@@ -77,3 +77,14 @@ def test_a_service_declines_from_two_points_past_the_peak() -> None:
     assert fit(falls).model == "p-norm with onset and decline"
     assert fit(falls, clients[:4].tolist()).model == "p-norm with onset"
     assert fit(Sweep(falls.points)).model == "p-norm with onset"
+
+
+def test_the_peak_of_a_curve_that_never_falls_reaches_to_the_highest_measured_point() -> None:
+    """One depth gave 50 /s beside others of 40 to 44, and PEAK said 44 (39 to 49)."""
+    rates = np.array([41.2, 43.0, 40.4, 43.3, 50.0, 42.1, 43.5])
+    made = fit(Sweep(points_at(DEPTHS, rates)))
+    peak = made.curve_parameters["Xmax"]
+    assert peak.estimate == pytest.approx(43.6, rel=0.02)
+    assert peak.high == 50.0
+    assert made.knee.load == pytest.approx(max(made.curve_parameters["R1"].estimate * peak.estimate, 1.0), rel=1e-9)
+    assert made.ninety.throughput_per_s == pytest.approx(0.9 * peak.estimate, rel=1e-9)
