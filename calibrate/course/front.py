@@ -1,7 +1,7 @@
 """The first page of a course: the machine, five figures, a verdict, and the curve with its band and both knees.
 
-Figures and curve are those of a fit to all points, as on the page of the measurements; the verdict is of the
-predictions from a few of them.
+Figures are those that were measured, each beside its prediction from a few of the points; the curve is fitted to all of
+them, as on the page of the measurements.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.answer import idle_figure, knee_figure, peak_figure
+from calibrate.fitting.readings import ninety_among
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison, compare
 from calibrate.report.compared import compared_section
-from calibrate.report.compared.evidence import evidence_of, key_figures
+from calibrate.report.compared.evidence import evidence_of
 from calibrate.report.view import FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
-from measure.loads import ClosedLoad, MemoryLoad
+from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
+from measure.origin import judged
 from measure.sweep import Provenance
 from measure.units import counted, format_bandwidth, format_duration
 from qsim.text_table import LABEL
@@ -32,15 +34,15 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
     curves = [curve for s in sections for curve in s.curves]
     drive = next((c for c in curves if isinstance(c.comparison.points.load_type, ClosedLoad)), None)
     memory = next((c for c in curves if isinstance(c.comparison.points.load_type, MemoryLoad)), None)
-    drive_whole, memory_whole = (None if c is None else _of_all_points(c.comparison) for c in (drive, memory))
-    figures = _figures(drive_whole.fit, moves) if drive_whole else []
-    figures += _figures(memory_whole.fit) if memory_whole else []
+    whole = drive or memory
+    figures = _figures(drive.comparison, moves) if drive else []
+    figures += _figures(memory.comparison) if memory else []
     figures += _largest(sections) if len(figures) < FIGURES else []
     return FrontPage(
         _device(sections),
         tuple(figures[:FIGURES]),
         (*_predicted([c.comparison for c in curves]), *_found(sections, apart)),
-        _view(drive_whole or memory_whole),
+        None if whole is None else _view(_of_all_points(whole.comparison)),
     )
 
 
@@ -49,20 +51,41 @@ def _of_all_points(comparison: Comparison) -> Comparison:
     return compare(comparison.sweep, comparison.points.load.tolist(), series=comparison.series)
 
 
-def _view(whole: Comparison | None) -> View | None:
+def _view(whole: Comparison) -> View:
     """The curve over the load with its band and both knees; without a load, latency against throughput."""
-    if whole is None:
-        return None
     main = compared_section("", [evidence_of(whole)], {}).curves[0].main
     chosen = next((v for v in main if v.name == "throughput"), main[0])
     return replace(chosen, title=f"{chosen.title}: {whole.series}")
 
 
-def _figures(fit: Fit, moves: float = 0.0) -> list[KeyFigure]:
-    """Those of a drive, and of a memory its peak and its idle latency, with the workload that they are of."""
-    fit = replace(fit, between_runs=max(fit.between_runs, moves))
-    found = key_figures(fit)[-2:] if isinstance(fit.load_type, MemoryLoad) else key_figures(fit)
-    return [replace(figure, what=f"{figure.what}, {fit.series}") for figure in found]
+def _figures(compared: Comparison, moves: float = 0.0) -> list[KeyFigure]:
+    """What was measured of a curve, each figure with its prediction: where 90 % is reached, the peak, the idle latency.
+
+    Of a memory the last two, at its longest delay. A figure whose points were not measured is left out.
+    """
+    fit = replace(compared.fit, between_runs=max(compared.fit.between_runs, moves))
+    load, series, rows = fit.load_type, compared.series, judged(compared.measured, ["load", "throughput_per_s"])
+    found = []
+    if len(rows) > 1:
+        loads, rates = rows["load"].to_numpy(float), rows["throughput_per_s"].to_numpy(float)
+        if isinstance(load, ClosedLoad):
+            ninety = load.figure(ninety_among(loads, rates))
+            what = f"{load.heading} with 90 % of the highest throughput, measured, {series}"
+            found.append(_beside(ninety, knee_figure(fit, knee=fit.ninety), what))
+        most = int(rates.argmax())
+        named = "highest bandwidth" if isinstance(load, MemoryLoad) else "highest throughput"
+        what = f"{named}, measured at {load.at(float(loads[most]))}, {series}"
+        found.append(_beside(load.throughput_figure(float(rates[most])), peak_figure(fit), what))
+    alone = judged(compared.measured, ["load", "latency_s"]).sort_values("load")
+    lightest = alone.iloc[-1 if isinstance(load, InjectedDelay) else 0] if len(alone) else None
+    if lightest is not None and (lightest["load"] == 1 or isinstance(load, InjectedDelay)):
+        what = f"latency, measured at {load.at(float(lightest['load']))}, {series}"
+        found.append(_beside(format_duration(float(lightest["latency_s"]), 2), idle_figure(fit), what))
+    return found
+
+
+def _beside(measured: str, predicted: str, what: str) -> KeyFigure:
+    return KeyFigure(measured, f"predicted {predicted}" if predicted else "", what)
 
 
 def _largest(sections: Sequence[Section]) -> list[KeyFigure]:

@@ -90,7 +90,7 @@ def render(sections: Sequence[Section], *, title: str, front: FrontPage | None =
 
 
 def render_paper(sections: Sequence[Section], *, title: str, front: FrontPage) -> str:
-    """A short page for a printer: the front, and of each section its words and one plot, or its first table."""
+    """A short page for a printer: the front, and of each section its words and a few plots, or its first table."""
     return _rendered("paper.html.j2", [_shortened(_section(s, i)) for i, s in enumerate(sections)], title, front)
 
 
@@ -123,10 +123,21 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
     )
 
 
+PICTURES = (
+    "iops-and-bandwidth-1",
+    "latency-map-1",
+    "latency-by-direction-1",
+    "latency-reads-against-writes",
+    "tails-1",
+)
+MOST_PICTURES = 3
+
+
 def _shortened(shown: dict[str, Any]) -> dict[str, Any]:
-    """The printed part of a section: one plot of each curve, or of them all, or the first table without a plot."""
+    """The printed part of a section: one plot of each curve, or of them all and up to two of PICTURES, or its table."""
     drawn = [view for view in shown["views"] if view["figure"]]
-    views = (drawn or shown["views"])[:1]
+    chosen = drawn[:1] + [view for view in drawn[1:] if view["name"] in PICTURES]
+    views = chosen[:MOST_PICTURES] or shown["views"][:1]
     curves = [{**one, "main": [] if views else one["main"][:1]} for one in shown["curves"]]
     return {**shown, "views": views, "curves": curves}
 
@@ -237,7 +248,7 @@ PDF_MARK = b"/Title (qsim: "
 
 
 def write_paper(sections: Sequence[Section], path: Path, *, title: str, front: FrontPage) -> Path:
-    """Print the first page and of each section its verdict and one plot to ``path``.
+    """Print the first page and of each section its verdict and a few plots to ``path``.
 
     Raises MeasureError where no browser is on PATH, where it fails, and where ``path`` is a file that is not of qsim.
     """

@@ -5,31 +5,32 @@ from __future__ import annotations
 import pytest
 from published_course import course_of
 
-from calibrate import fit
 from calibrate.course import front_of
+from calibrate.fitting.readings import ninety_among
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import Section
 from measure.findings import Finding
 
 
-def test_a_drive_leads_with_its_knee_and_peak() -> None:
+def test_a_drive_leads_with_its_measured_knee_and_peak_and_the_predictions_beside_them() -> None:
     sections = course_of("004-ssd-depth", "004-ssd-mix")
     front = front_of(sections)
     assert "Sabrent" in front.device
     assert len(front.figures) == 5
-    assert [f.what for f in front.figures[:4]] == [
-        "depth where queueing starts, 16 KiB",
-        "depth with 90 % of the peak, 16 KiB",
-        "peak throughput, 16 KiB",
-        "latency of one request alone, 16 KiB",
+    assert [f.what for f in front.figures[:3]] == [
+        "depth with 90 % of the highest throughput, measured, 16 KiB",
+        "highest throughput, measured at depth 32, 16 KiB",
+        "latency, measured at depth 1, 16 KiB",
     ]
     compared: Comparison = next(s for s in sections if s.is_compared).comparisons[0]
-    whole = fit(compared.sweep, series=compared.series)
-    for figure, expected in zip(
-        front.figures[:3:2], (whole.knee.load, 1e-3 * whole.parameters["Xmax"].estimate), strict=True
-    ):
-        assert float(figure.value.split()[0]) == pytest.approx(expected, rel=0.05)
-    assert all(len(f.value.split()[0].replace(".", "")) <= 3 for f in front.figures)
+    fit, rates = compared.fit, compared.points.throughput_per_s
+    knee = ninety_among(compared.points.load, rates)
+    assert float(front.figures[0].value) == pytest.approx(knee, rel=0.01)
+    assert [f.value for f in front.figures[1:3]] == ["108 k/s", "21 µs"]
+    for figure, expected in zip(front.figures, (fit.ninety.load, 1e-3 * fit.parameters["Xmax"].estimate), strict=False):
+        word, value = figure.interval.split()[:2]
+        assert word == "predicted"
+        assert float(value) == pytest.approx(expected, rel=0.05)
     held = int(compared.held_out.sum())
     assert f"{held} held-out points" in front.verdict[0]
     assert front.verdict[1].startswith("The prediction misses throughput by ")
@@ -38,6 +39,12 @@ def test_a_drive_leads_with_its_knee_and_peak() -> None:
     names = [t.get("name", "") for t in front.view.figure.data]
     assert any("band" in name for name in names)
     assert sum("knee" in name or "N90" in name for name in names) == 2
+
+
+def test_the_peak_of_the_first_page_is_the_highest_of_the_table_of_points() -> None:
+    sections = course_of("004-ssd-depth")
+    table = next(v.table for s in sections for v in s.views if v.name == "points")
+    assert front_of(sections).figures[1].value == f"{1e-3 * table['throughput_per_s'].max():.0f} k/s"
 
 
 def test_the_front_names_what_disagrees_and_the_worst_finding() -> None:
@@ -66,14 +73,15 @@ def test_a_table_without_a_curve_has_what_was_measured_and_says_that_nothing_is_
 
 def test_a_memory_is_summed_up_too() -> None:
     front = front_of(course_of("001-memory"))
-    assert {"peak bandwidth of the memory", "idle latency of the memory"} <= {
-        f.what.partition(",")[0] for f in front.figures
-    }
+    assert [f.what for f in front.figures[:2]] == [
+        "highest bandwidth, measured at delay 0, 64 B read",
+        "latency, measured at delay 20000, 64 B read",
+    ]
     assert front.view is not None
 
 
 def test_the_figures_include_what_moves_between_suites() -> None:
     sections = course_of("004-ssd-depth")
-    narrow, wide = (front_of(sections, moves=moves).figures[0] for moves in (0.0, 0.5))
-    assert narrow != wide
-    assert narrow.value == wide.value
+    narrow, wide = (front_of(sections, moves=moves).figures for moves in (0.0, 0.5))
+    assert [f.interval for f in narrow] != [f.interval for f in wide]
+    assert [f.value for f in narrow] == [f.value for f in wide]

@@ -9,7 +9,7 @@ import pytest
 from published_course import course_of
 
 from calibrate.course import front_of
-from calibrate.report.page import render, render_paper, write_paper
+from calibrate.report.page import MOST_PICTURES, render, render_paper, write_paper
 from calibrate.report.view import FrontPage, KeyFigure
 from measure.errors import MeasureError
 
@@ -25,13 +25,15 @@ def test_every_section_is_folded_behind_the_front() -> None:
     assert '<details class="part">' not in render(sections, title="t")
 
 
-def test_paper_has_one_plot_a_section_and_no_folds() -> None:
+def test_paper_has_a_few_plots_a_section_and_no_folds() -> None:
     sections = course_of("004-ssd-depth", "004-ssd-mix")
     page = render_paper(sections, title="t", front=FRONT)
     body = page.split("<body>", 1)[1]
     assert "<details" not in body
     assert "All is &lt;well&gt;." in body
-    assert 1 <= body.count('class="plot"') <= len(sections)
+    assert 1 <= body.count('class="plot"') <= MOST_PICTURES * len(sections)
+    assert 'data-name="latency-by-direction-1"' in body
+    assert 'data-name="latency-reads-against-writes"' in body
 
 
 def test_without_a_browser_it_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
