@@ -91,7 +91,8 @@ def render(sections: Sequence[Section], *, title: str, front: FrontPage | None =
 
 def render_paper(sections: Sequence[Section], *, title: str, front: FrontPage) -> str:
     """A short page for a printer: the front, and of each section its words and a few plots, or its first table."""
-    return _rendered("paper.html.j2", [_shortened(_section(s, i)) for i, s in enumerate(sections)], title, front)
+    left = set(PICTURES)
+    return _rendered("paper.html.j2", [_shortened(_section(s, i), left) for i, s in enumerate(sections)], title, front)
 
 
 @cache
@@ -130,14 +131,17 @@ PICTURES = (
     "latency-reads-against-writes",
     "tails-1",
 )
-MOST_PICTURES = 3
+"""Views that a printed report has besides the first of each section: each once, where it comes first."""
 
 
-def _shortened(shown: dict[str, Any]) -> dict[str, Any]:
-    """The printed part of a section: one plot of each curve, or of them all and up to two of PICTURES, or its table."""
+def _shortened(shown: dict[str, Any], left: set[str]) -> dict[str, Any]:
+    """The printed part of a section: one plot of each curve, or of them all and those ``left`` to print, or its table.
+
+    What it prints is taken out of ``left``.
+    """
     drawn = [view for view in shown["views"] if view["figure"]]
-    chosen = drawn[:1] + [view for view in drawn[1:] if view["name"] in PICTURES]
-    views = chosen[:MOST_PICTURES] or shown["views"][:1]
+    views = (drawn[:1] + [view for view in drawn[1:] if view["name"] in left]) or shown["views"][:1]
+    left.difference_update(view["name"] for view in views)
     curves = [{**one, "main": [] if views else one["main"][:1]} for one in shown["curves"]]
     return {**shown, "views": views, "curves": curves}
 

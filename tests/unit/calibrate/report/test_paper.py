@@ -9,7 +9,7 @@ import pytest
 from published_course import course_of
 
 from calibrate.course import front_of
-from calibrate.report.page import MOST_PICTURES, render, render_paper, write_paper
+from calibrate.report.page import PICTURES, render, render_paper, write_paper
 from calibrate.report.view import FrontPage, KeyFigure
 from measure.errors import MeasureError
 
@@ -31,9 +31,9 @@ def test_paper_has_a_few_plots_a_section_and_no_folds() -> None:
     body = page.split("<body>", 1)[1]
     assert "<details" not in body
     assert "All is &lt;well&gt;." in body
-    assert 1 <= body.count('class="plot"') <= MOST_PICTURES * len(sections)
+    assert 1 <= body.count('class="plot"') <= len(sections) + len(PICTURES)
     assert 'data-name="latency-by-direction-1"' in body
-    assert 'data-name="latency-reads-against-writes"' in body
+    assert body.count('data-name="latency-reads-against-writes"') == 1
 
 
 def test_without_a_browser_it_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,5 +71,5 @@ def test_a_published_report_is_a_few_pages(tmp_path: Path, require_tool: object)
     for _ in range(2):  # our own is replaced
         assert write_paper(sections, path, title="As published", front=front_of(sections)) == path
     pages = len(re.findall(rb"/Type\s*/Page[^s]", path.read_bytes()))
-    assert 2 <= pages <= 15
+    assert 2 <= pages <= 14
     assert [p.name for p in tmp_path.iterdir()] == ["report.pdf"]
