@@ -16,6 +16,16 @@ def test_there_are_seven_labs_each_with_its_key() -> None:
     assert sorted(p.name for p in (labs.LABS / "key").glob("*.md")) == labs.names()
 
 
+def test_at_least_half_of_the_points_of_each_lab_check_themselves() -> None:
+    for path in sorted(labs.LABS.glob("*.md")):
+        found = re.findall(r'"grade_id": "(check|prose)-\w+", "locked": \w+, "points": (\d+)', path.read_text("utf-8"))
+        by_check, in_all = (
+            sum(int(n) for kind, n in found if kind in kinds) for kinds in ({"check"}, {"check", "prose"})
+        )
+        assert in_all, path.name
+        assert 2 * by_check >= in_all, path.name
+
+
 @pytest.mark.parametrize("name", labs.names())
 def test_a_lab_opens_as_a_notebook(name: str) -> None:
     notebook = labs.notebook(labs.LABS / name)

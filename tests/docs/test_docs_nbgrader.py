@@ -25,11 +25,17 @@ c.ExecutePreprocessor.timeout = 300
 """
 
 
-def nbgrader(course: Path, *words: str) -> None:
-    """A command of nbgrader in the course's folder."""
+def recipe() -> list[str]:
+    """The commands of the docs."""
+    page = (labs.LABS.parents[1] / "docs" / "what-qsim-leaves-to-others.md").read_text("utf-8")
+    return next(text for text in re.findall(r"```text\n(.*?)```", page, re.S) if "nbgrader" in text).splitlines()
+
+
+def run(course: Path, command: str) -> None:
+    """A command of the recipe in the course's folder."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it starts alembic
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *words],
+        ["bash", "-c", command],
         cwd=course,
         env={**os.environ, "PATH": programs},
         capture_output=True,
@@ -37,7 +43,7 @@ def nbgrader(course: Path, *words: str) -> None:
         timeout=560,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
 def answered(release: Path) -> NotebookNode:
@@ -62,13 +68,12 @@ def test_a_lab_is_handed_out_collected_and_graded(require_module: Callable[..., 
     import jupytext
     from nbgrader.api import Gradebook
 
-    source = tmp_path / "source" / "lab"
-    source.mkdir(parents=True)
     (tmp_path / "nbgrader_config.py").write_text(CONFIG)
-    shutil.copytree(labs.LABS / "data", source / "data")
-    jupytext.write(labs.notebook(labs.LABS / LAB), source / "lab.ipynb")
-    nbgrader(tmp_path, "generate_assignment", "lab", "--create")
-    release = tmp_path / "release" / "lab" / "lab.ipynb"
+    (tmp_path / "examples").symlink_to(labs.LABS.parent)
+    *prepare, grade = recipe()
+    for command in prepare:
+        run(tmp_path, command)
+    release = tmp_path / "release" / "mm1" / "mm1.ipynb"
     handout = release.read_text("utf-8")
     assert "SOLUTION" not in handout
     assert handout.count("YOUR CODE HERE") == 5  # name, guess, three answers
@@ -76,13 +81,13 @@ def test_a_lab_is_handed_out_collected_and_graded(require_module: Callable[..., 
     assert not [line for line in re.findall(r"^answer_\w+ = (.*)$", key, re.M) if line in handout]
 
     for who, notebook in (("full", answered(release)), ("empty", labs.notebook(release))):
-        folder = tmp_path / "submitted" / who / "lab"
+        folder = tmp_path / "submitted" / who / "mm1"
         shutil.copytree(release.parent, folder)
-        jupytext.write(notebook, folder / "lab.ipynb")
-    nbgrader(tmp_path, "autograde", "lab", "--create")
+        jupytext.write(notebook, folder / "mm1.ipynb")
+    run(tmp_path, grade)
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as book:
-        points = {who: book.find_submission("lab", who) for who in ("full", "empty")}
-        assert [points[who].code_score for who in ("full", "empty")] == [4.0, 0.0]
-        assert points["full"].max_code_score == 4.0
+        points = {who: book.find_submission("mm1", who) for who in ("full", "empty")}
+        assert [points[who].code_score for who in ("full", "empty")] == [5.0, 0.0]
+        assert points["full"].max_code_score == 5.0
         assert points["full"].needs_manual_grade  # answers in words
-    assert (tmp_path / "autograded" / "full" / "lab" / "lab-3-guess.json").exists()
+    assert (tmp_path / "autograded" / "full" / "mm1" / "lab-3-guess.json").exists()

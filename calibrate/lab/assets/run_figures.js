@@ -159,6 +159,13 @@ window.qsimLab = window.qsimLab || {};
       line: { color: c.line, width: 2, dash: "dash" } }];
   }
 
+  /* The exact curve of a known device, once it is revealed. */
+  function truth(state, x, y, c) {
+    const rows = state.revealed && state.revealed.truth || [];
+    return rows.length ? [{ type: "scatter", mode: "lines", x: rows.map(x), y: rows.map(y), name: "the truth, X = min(N, c) / S",
+      line: { color: c.line, width: 3, dash: "dash" } }] : [];
+  }
+
   /* How far 95 % of runs of so many requests are from the mean. */
   function chances(traces, state, factor) {
     const by = new Map(state.points.map((p) => [p.seq, p.queue && p.queue.chance]));
@@ -188,6 +195,7 @@ window.qsimLab = window.qsimLab || {};
       traces.push(...theory(state, (r) => r.load, (r) => r.response_time_s * unit.factor, "theory", c));
       traces.push(...chances(measured(state, (p) => p.throughput_per_s, (p) => p.latency_s * unit.factor, c), state, unit.factor));
     } else {
+      traces.push(...truth(state, (r) => lab.place(state, r.load), (r) => r.throughput_per_s * unit.factor, c));
       traces.push(...measured(state, (p) => lab.place(state, p.load), (p) => p.throughput_per_s * unit.factor, c));
     }
     const guess = mine && mine.run === state.run ? mine.knee : knee;
@@ -237,6 +245,7 @@ window.qsimLab = window.qsimLab || {};
       traces.push({ type: "scatter", mode: "lines", x: curve.map((r) => r.throughput_per_s * unit.factor),
         y: curve.map((r) => r.response_time_s * time.factor), name: "predicted", line: { color: c.blue, width: 3 } });
     }
+    traces.push(...truth(state, (r) => r.throughput_per_s * unit.factor, (r) => r.response_time_s * time.factor, c));
     traces.push(...measured(state, (p) => p.throughput_per_s * unit.factor, (p) => p.latency_s * time.factor, c));
     const blank = lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false };
     const spread = lab.shown(state).map((p) => p.latency_s);

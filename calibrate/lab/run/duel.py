@@ -124,6 +124,21 @@ def predicted_load(order: Order, fit: Fit) -> float | None:
     return ninety_among(loads, curve_of(fit, loads).throughput_per_s, delays=isinstance(order.load_type, InjectedDelay))
 
 
+def true_rows(order: Order) -> list[dict[str, float]]:
+    """The exact curve X = min(N, c) / S of a known device over its depths, JSON-ready; empty for any other.
+
+    >>> from measure.loads import Depth
+    >>> order = Order("known", "", Depth(), (1.0, 2.0, 8.0), servers=2, service_s=2e-3)
+    >>> [row["throughput_per_s"] for row in true_rows(order)]
+    [500.0, 1000.0, 1000.0]
+    """
+    if order.device != "known":
+        return []
+    loads = sorted({*order.loads, float(order.servers)})
+    rates = [min(n, order.servers) / order.service_s for n in loads]
+    return [{"load": n, "throughput_per_s": x, "response_time_s": n / x} for n, x in zip(loads, rates, strict=True)]
+
+
 @dataclass(frozen=True)
 class Row:
     """A line of the leaderboard; ``ratio`` is the guess over the answer. Without a guess there is no rank."""

@@ -87,7 +87,13 @@ class Order:
                 "arrivals; the curve of theory is drawn when the measurement begins."
             )
         if self.device == "known":
-            return "You and the model are ranked against the truth, drawn by lot: the model sees two depths of it."
+            deepest = int(max(self.loads))
+            rate = min(deepest, self.servers) / self.service_s
+            return (
+                "You and the model are ranked against the truth, drawn by lot. One hint, as the model gets: a "
+                f"request alone takes {1e3 * self.service_s:g} ms, and at depth {deepest} the device serves {rate:,.0f} a "
+                "second."
+            )
         return (
             "The model seals its answer after its own points, before the others are measured; it and you are ranked by "
             "what all points show."

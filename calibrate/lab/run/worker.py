@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from calibrate.lab.folder import DISK
-from calibrate.lab.run.duel import judge, predicted_load
+from calibrate.lab.run.duel import judge, predicted_load, true_rows
 from calibrate.lab.run.event_log import (
     CLOSED,
     EVENTS,
@@ -209,7 +209,7 @@ def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     write_report([comparison], directory / REPORT, title=order.label)
     judged, model = judge(order, sweep), predicted_load(order, sealed)
     said = arrivals_in_words(sealed, sweep) if order.is_queue else comparison.verdict()
-    return {"verdict": said, "judged": asdict(judged), "model": model}
+    return {"verdict": said, "judged": asdict(judged), "model": model, "truth": true_rows(order)}
 
 
 if __name__ == "__main__":

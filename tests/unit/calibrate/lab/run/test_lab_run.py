@@ -15,6 +15,7 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
+from calibrate.lab.run.duel import true_rows
 from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
 from calibrate.lab.run.session import MOST_GUESSES, MOST_REMOVED, MOST_TRIES, LabRun, RefusedError, RunTable
@@ -181,9 +182,22 @@ def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
     assert known.quantity == "N*"
     assert "against the truth" in known.rule
     assert first_loads(known) == (1.0, 32.0)
+    rate = known.servers / known.service_s
+    hint = f"a request alone takes {1e3 * known.service_s:g} ms, and at depth 32 the device serves {rate:,.0f} a second"
+    assert hint in known.rule
     replay = order_for(folder, REPLAY)
     assert replay.quantity == "N90"
     assert "ranked by what all points show" in replay.rule
+
+
+def test_the_exact_curve_of_a_known_device_is_revealed_and_no_other_has_one(folder):
+    known = order_for(folder, "known")
+    rows = true_rows(known)
+    at = {row["load"]: row for row in rows}
+    assert at[1.0]["throughput_per_s"] == pytest.approx(1 / known.service_s)
+    assert at[32.0]["throughput_per_s"] == pytest.approx(known.servers / known.service_s)
+    assert at[float(known.servers)]["response_time_s"] == pytest.approx(known.service_s)
+    assert true_rows(order_for(folder, REPLAY)) == []
 
 
 def test_the_disk_is_measured_by_the_quick_sweep_of_knee():
