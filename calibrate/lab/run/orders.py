@@ -91,8 +91,8 @@ class Order:
             rate = min(deepest, self.servers) / self.service_s
             return (
                 "You and the model are ranked against the truth, drawn by lot. One hint, as the model gets: a "
-                f"request alone takes {1e3 * self.service_s:g} ms, and at depth {deepest} the device serves {rate:,.0f} a "
-                "second."
+                f"request alone takes {1e3 * self.service_s:g} ms, and at depth {deepest} the device serves "
+                f"{rate:,.0f} a second."
             )
         return (
             "The model seals its answer after its own points, before the others are measured; it and you are ranked by "
