@@ -25,7 +25,7 @@ from measure.errors import DataError, ToolFailedError
 from measure.findings import Finding
 from measure.formats.command_output import CommandOutput, Placeholder, command_sweep
 from measure.machine.process import Finished, find_tool, now, run_tool
-from measure.store.directory import StoredPoint, SweepStore
+from measure.store.directory import SweepStore
 from measure.store.measuring import (
     Measurement,
     More,
@@ -301,6 +301,3 @@ class _HostClock:
 
 def _provenance(plan: CommandPlan) -> Provenance:
     return measured_here(plan.program, plan.text, {"command": plan.text, "shell": plan.shell})
-
-
-__all__ = ["CommandPlan", "CommandPoint", "StoredPoint", "plan_command", "read_command_store", "run_command"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from qsim_program import QSIM
 
 from calibrate.cli.calibration.knee import _next_load
 from measure.command import plan_command
@@ -112,6 +116,22 @@ def test_too_few_loads_say_what_was_measured_and_how_long_it_takes(qsim, job):
     assert "a knee needs 3 loads, and only this could be measured: 100 /s at 1 client" in last
     assert "shorten the run in the command, or give --seconds" in last
     assert Path("quick/points/N=1.0.json").exists()
+
+
+def test_an_interruption_keeps_what_was_measured_and_the_same_command_goes_on(job, tmp_path):
+    words = [*QSIM, "knee", "--run", f"{job} slow {{N}}", "--out", "quick", "--json"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        while not (tmp_path / "quick" / "points" / "N=1.0.json").exists():
+            assert run.poll() is None
+            time.sleep(0.02)
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "interrupted; 1 finished point in quick; run the same command again to resume" in err
+    kept = (tmp_path / "quick" / "points" / "N=1.0.json").stat().st_mtime_ns
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["measured"]["depths"][:3] == [1, 2, 4]
+    assert (tmp_path / "quick" / "points" / "N=1.0.json").stat().st_mtime_ns == kept
 
 
 @pytest.mark.parametrize(
