@@ -101,6 +101,15 @@ class CommandPlan:
         return {"command": self.text, "shell": self.shell}
 
 
+def asked_of(key: str) -> float:
+    """The number in the key of a point.
+
+    >>> asked_of("N=16.0"), asked_of("rate=0.5.2")
+    (16.0, 0.5)
+    """
+    return float(key.partition("=")[2].rpartition(".")[0])
+
+
 def _with_number(text: str, placeholder: str, number: str) -> Iterator[str]:
     for word in shlex.split(text):
         yield word.replace(f"{{{placeholder}}}", number)

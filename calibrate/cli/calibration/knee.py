@@ -111,14 +111,14 @@ def knee(
 def _knee_of_command(text: str, shell: bool, seconds: float, asked: Asked) -> Result:
     """The knee of what a command measures, from runs at 1, 2, 4, ... within ``seconds``."""
     from calibrate.cli.calibration import knee_answer
-    from measure.command import placeholder_of, plan_command
+    from measure.command import asked_of, placeholder_of, plan_command
 
     first = FIRST_RATE if placeholder_of(text) == "rate" else 1
     plan = plan_command(text, [first], in_shell=shell, limit_s=BUDGET * seconds)
     with keeping(asked.out) as directory:
         after = f", into {asked.out}" if asked.out else ""
         sweep = measure_command(plan, directory, seconds, asked.started, after)
-        largest = float(sweep.points["load"].max())
+        largest = max(asked_of(source) for source in sweep.points["source"])
         return knee_answer.answered(sweep, asked, text, plan.program, knee_answer.larger_command(plan, largest, asked))
 
 
