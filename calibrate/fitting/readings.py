@@ -357,6 +357,17 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 
 
+def ninety_of_p_norm(crossing: Array, sharpness: Array) -> Array:
+    """The load at 90 % of the peak of a p-norm whose asymptotes cross at ``crossing``, without misfit or onset.
+
+    Solved for N where X / Xmax = 0.9: N / N* = (0.9^-p - 1)^(-1/p).
+
+    >>> ninety_of_p_norm(np.array([10.0]), np.array([1.0])).round(9).tolist()
+    [90.0]
+    """
+    return np.asarray(np.maximum(crossing * np.expm1(-sharpness * np.log(USUAL)) ** (-1 / sharpness), 1.0))
+
+
 def ninety_among(loads: Array, throughput: Array, *, delays: bool = False) -> float:
     """The first of the points (m,) with 90 % of the highest throughput, interpolated in logarithms between two.
 

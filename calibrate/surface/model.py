@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrate.fitting.readings import ninety_of_p_norm
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.surface.places import Places
 
@@ -51,9 +52,6 @@ LINE_PRIOR = (20 * 1024.0, 4.0)
 
 REACH = 8.0
 """Bounds lie this many standard deviations of the prior from its median."""
-
-USUAL = 0.9
-"""The share of the peak that most performance reports mean."""
 
 LATENCY_REACH, LATENCY_LOG_SD = 1e5, 5.0
 
@@ -148,13 +146,9 @@ class SurfaceModel:
         return np.asarray(together * _small(values, block))
 
     def ninety(self, values: Array, loads: Array) -> Array:
-        """The depth (n, m) at 90 % of the peak, with the latency without onset.
-
-        Solved for N where X D = 0.9: N D / r = (0.9^-p - 1)^(-1/p).
-        """
-        p, onset = values[:, 4, None], values[:, 5, None]
-        crossing = self.lone_s(values, loads) / onset / self.busy_s(values, loads)
-        return np.asarray(np.maximum(crossing * np.expm1(-p * np.log(USUAL)) ** (-1 / p), 1.0))
+        """The depth (n, m) at 90 % of the peak, with the latency without onset."""
+        crossing = self.lone_s(values, loads) / values[:, 5, None] / self.busy_s(values, loads)
+        return ninety_of_p_norm(crossing, values[:, 4, None])
 
     def latencies_s(self, values: Array) -> tuple[Array, Array]:
         """a of reads and of writes, (n,) each."""

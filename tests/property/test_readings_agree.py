@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import points_at
 
-from calibrate import Fit, fit, from_datasheet, objective_knee, predict, system
-from calibrate.fitting.answer import fit_answer, knee_word
+from calibrate import Fit, compare, fit, from_datasheet, objective_knee, predict, system
+from calibrate.cli.calibration.fits import fit_document
+from calibrate.course.front import _figures as course_figures
+from calibrate.fitting.answer import fit_answer, knee_figure, knee_word, peak_figure
+from calibrate.fitting.predicted_curve import grid
 from calibrate.fitting.readings import doubling, still_rises
+from calibrate.lab.run.duel import predicted_load
+from calibrate.lab.run.orders import Order
 from calibrate.points import points_of
-from measure import Clients, dataset_names, load_dataset
+from calibrate.prediction.answer import answer
+from calibrate.report.compared.evidence import key_figures
+from calibrate.surface.model import SurfaceModel
+from measure import Clients, Depth, dataset_names, load_dataset
 from measure.loads import ClosedLoad
 from measure.sweep import Sweep
 from qsim import Delay, Exponential, Station
@@ -128,3 +138,66 @@ def test_of_an_application() -> None:
     around = [np.floor(found.ninety.estimate), np.ceil(found.ninety.estimate)]
     below, above = found.throughput(around)[0]
     assert below <= 0.9 * found.peak.estimate <= above * (1 + 1e-9)
+
+
+def check_document(document: dict[str, Any]) -> None:
+    """The same identities of the figures in a JSON document of a closed fit."""
+    idle, peak = (document["parameters"][name]["estimate"] for name in ("R1", "Xmax"))
+    assert document["knee"]["load"] == pytest.approx(max(idle * peak, 1.0), rel=1e-9)
+    assert document["parameters"]["N*"]["estimate"] == document["knee"]["load"]
+    if document["knee90"]["load"] is not None:
+        assert document["knee90"]["throughput_per_s"] == pytest.approx(0.9 * peak, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_text_documents_and_pages_have_the_same_figures(name: str) -> None:
+    """Of fit, knee (whose document is that of fit) and compare."""
+    sweep = load_dataset(name)
+    for series in sweep.series[:2]:
+        compared = compare(sweep, series=series)
+        made, lines = compared.fit, "\n".join(answer([compared]))
+        check(made)
+        check_document(compared.to_dict())
+        check_document(fit_document(made, None))
+        shown = [knee_figure(made), knee_figure(made, knee=made.ninety), peak_figure(made)]
+        on_page = [f"{figure.value} ({figure.interval})" for figure in key_figures(made)]
+        for figure in filter(None, shown):
+            assert figure in lines
+            assert figure in on_page
+        if compared.knee.load is not None:
+            there = predict(made, [compared.knee.load])
+            assert compared.at_knee == pytest.approx((there.throughput_per_s[0], there.response_time_s[0]), rel=1e-9)
+
+
+@pytest.mark.parametrize("moves", [0.05, 0.3])
+def test_of_a_suite_and_a_course_whose_repeats_move(moves: float) -> None:
+    """They print fits whose intervals hold what moves between suites: no figure moves by that."""
+    made = fit(load_dataset("004-ssd-depth"))
+    moved = replace(made, between_runs=moves)
+    check(moved)
+    figures = {figure.what: figure.value for figure in course_figures(made, moves)}
+    assert list(figures.values()) == [figure.value for figure in key_figures(made)]
+    assert moved.knee.high / moved.knee.low > made.knee.high / made.knee.low
+
+
+@given(st.floats(1.0, 60.0), st.floats(1.0, 12.0), st.floats(1e-5, 1e-2))
+def test_of_a_surface(crossing: float, sharpness: float, idle: float) -> None:
+    """The depth at 90 % of the peak lies on the curve of the place, where jobs do not limit it."""
+    model = SurfaceModel(idle, 1e12)
+    medians = {p.name: p.prior_median for p in model.parameters()}
+    medians |= {"latency": idle, "served at a time": crossing, "p": sharpness, "onset": 1.0}
+    values, place = np.array([[*medians.values()]]), np.array([[4096.0, 1.0, 1.0, 1.0]])
+    depth = model.ninety(values, place)[0, 0]
+    there = np.array([[4096.0, 1.0, depth, 1e9]])
+    reached = model.throughput(values, there)[0, 0] * model.busy_s(values, place)[0, 0]
+    assert reached == pytest.approx(0.9, rel=1e-6) or (depth == 1.0 and reached > 0.9)
+
+
+@pytest.mark.parametrize("series", load_dataset("001-ssd").series[:2])
+def test_of_a_lab_whose_model_answers_for_a_disk(series: str) -> None:
+    """The duel's answer has 90 % of the highest of the curve over the measured loads."""
+    made = fit(load_dataset("001-ssd"), [1, 64], series=series)
+    order = Order("disk", "the disk", Depth(), tuple(load_dataset("001-ssd").select(series).points["load"]))
+    load = predicted_load(order, made)
+    curve = predict(made, grid(min(order.loads), max(order.loads))).throughput_per_s
+    assert predict(made, [load]).throughput_per_s[0] == pytest.approx(0.9 * curve.max(), rel=0.01)
