@@ -91,9 +91,9 @@ class Theme:
 
 
 def theme_of(look: object) -> Theme:
-    """The theme that a page asks for in words ("dark", "light large"); the light one for any other words."""
+    """The theme that a page asks for in words ("dark", "light large", "light wide"); the light one for any others."""
     words = str(look).split()
-    return Theme(dark="dark" in words, large="large" in words)
+    return Theme(dark="dark" in words, large=not {"large", "wide"}.isdisjoint(words))
 
 
 def line(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more: Any) -> dict[str, Any]:

@@ -97,6 +97,26 @@ def test_the_queue_moves_until_it_is_paused(served, open_page):
     until(lambda: clock() > still, "a queue that goes on")
 
 
+@pytest.mark.parametrize("width", [1300, 1920])
+def test_larger_hides_the_controls_and_makes_no_plot_smaller(served, open_page, width):
+    page = open_page(served, "explore", width=width)
+    plot = "document.getElementById('explore-L').getBoundingClientRect()"
+    shown = "document.querySelector('.controls').getBoundingClientRect().width"
+    until(lambda: page.text("size-toggle") == "Larger", "the button")
+    before = page.value(f"[{plot}.width, {plot}.height]")
+    assert page.value(shown) > 0
+    page.the("size-toggle").click()
+    until(lambda: page.value(shown) == 0, "hidden controls")
+    after = page.value(f"[{plot}.width, {plot}.height]")
+    assert after[0] > before[0]
+    assert after[1] >= before[1]
+    page.go("run")
+    until(lambda: page.value("document.getElementById('run-open').getBoundingClientRect().width > 0"), "the teacher's")
+    page.the("size-toggle").click()
+    page.go("explore")
+    until(lambda: page.value(shown) > 0, "the controls again")
+
+
 def test_light_and_dark_are_chosen_and_kept(served, open_page):
     page = open_page(served, "explore", dark=True)
     look = "document.documentElement.dataset.theme"

@@ -6,26 +6,28 @@ window.qsimLab = window.qsimLab || {};
 (function (lab) {
   "use strict";
 
-  /* Light or dark as the reader's system has it, large type where the screen is a projector's, until the reader says
-     otherwise. Stored as words: "dark", "light large". */
+  /* Light or dark as the reader's system has it, large type where the screen is wide, until the reader says otherwise.
+     Stored as words: "dark", "light wide", "light large". What was asked to be larger hides the controls too. */
   const WIDE = 1600;
 
   lab.isDark = function (look) { return String(look).split(" ").includes("dark"); };
-  lab.isLarge = function (look) { return String(look).split(" ").includes("large"); };
+  lab.isLarge = function (look) { return / (large|wide)$/.test(String(look)); };
 
   function preferred() {
     const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
-    return (dark ? "dark" : "light") + (window.innerWidth >= WIDE ? " large" : "");
+    return (dark ? "dark" : "light") + (window.innerWidth >= WIDE ? " wide" : "");
   }
 
   window.dash_clientside.lab.theme = function (themeClicks, sizeClicks, stored) {
-    const known = /^(dark|light)( large)?$/.test(stored) ? stored : preferred();
+    const known = /^(dark|light)( large| wide)?$/.test(stored) ? stored : preferred();
     const pressed = window.dash_clientside.callback_context.triggered_id;
     const dark = lab.isDark(known) !== (pressed === "theme-toggle" && themeClicks > 0);
-    const large = lab.isLarge(known) !== (pressed === "size-toggle" && sizeClicks > 0);
+    const large = known.endsWith(" large") !== (pressed === "size-toggle" && sizeClicks > 0);
+    const look = (dark ? "dark" : "light") + (large ? " large" : window.innerWidth >= WIDE ? " wide" : "");
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    document.documentElement.dataset.size = large ? "large" : "normal";
-    return [(dark ? "dark" : "light") + (large ? " large" : ""), dark ? "Light" : "Dark", large ? "Smaller" : "Larger"];
+    document.documentElement.dataset.size = lab.isLarge(look) ? "large" : "normal";
+    document.documentElement.dataset.controls = large ? "hidden" : "shown";
+    return [look, dark ? "Light" : "Dark", large ? "Smaller" : "Larger"];
   };
 
   /* A box and its slider show one number: the box's, unless the slider was moved. A number out of the slider's range
