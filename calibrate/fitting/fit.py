@@ -13,7 +13,7 @@ import numpy as np
 from calibrate.fitting.predicted_curve import Prediction, is_own_kind
 from calibrate.fitting.predicted_curve import predict as predict_at
 from calibrate.fitting.readings import CurvePaths, Knee, knee_of, ninety_of, paths, still_rises
-from calibrate.inference.parameters import LEVEL, Array, Estimate, how_sure
+from calibrate.inference.parameters import LEVEL, LOWEST_LEVEL, Array, Estimate, how_sure
 from calibrate.models.calibration import TABLE, USED, Calibration, model_for, model_named
 from calibrate.models.curves import TOLERANCE, CurveModel
 from calibrate.points import Points, points_of
@@ -259,8 +259,9 @@ def _fit(
     peak_per_s: float | None,
 ) -> Fit:
     points = points_of(sweep, series)
-    if not 0 < level < 1:
-        raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
+    if not LOWEST_LEVEL <= level < 1:
+        wanted = f"must be from {LOWEST_LEVEL:g} to below 1, like 0.9"
+        raise InvalidParameterError("level", f"{level:g} {wanted}", value=level)
     chosen = points.choose(use)
     if len(points) < points.load_type.least_points and (
         apart := [f for f in check_submission(sweep) if f.series is None]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrate.inference.parameters import Estimate
+from calibrate.inference.parameters import LOWEST_LEVEL, Estimate
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import ANY_LOAD, TABLE, USED, Calibration
 from measure.errors import DataError
@@ -44,7 +44,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(USED, NOT_NEGATIVE),
     **dict.fromkeys(("table", "parameters", "details"), OBJECT),
     "notes": (_is_list_of(lambda note: isinstance(note, str)), "a list"),
-    "level": (lambda value: _is_number(value) and 0 < value < 1, "between 0 and 1"),
+    "level": (lambda value: _is_number(value) and LOWEST_LEVEL <= value < 1, f"from {LOWEST_LEVEL:g} to below 1"),
     "measured": (lambda value: type(value) is int and value >= 0, "a whole number, none negative"),
     "known_peak_per_s": (lambda value: value is None or (_is_number(value) and value > 0), "above zero or null"),
     "between_runs": (lambda value: _is_number(value) and value >= 0, "a number, not negative"),

@@ -120,7 +120,7 @@ def carried(process: MisfitProcess, used: Array, noise: Array, sizes: Array, loa
     return np.asarray(gain, dtype=np.float64), variance * process.among(loads) - gain @ shared
 
 
-LEVEL = 0.9
+LEVEL, LOWEST_LEVEL = 0.9, 0.5
 
 ROUGH = 2.0
 """A number is rough where the ends of its interval differ by more than this factor."""

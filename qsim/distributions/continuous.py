@@ -21,6 +21,8 @@ from qsim.distributions.base import GammaTimes, LengthBiased
 from qsim.errors import InvalidParameterError
 
 SMALLEST_SHAPE = 0.02
+NARROW = 30.0
+"""From this c (and ck) on the scv of Burr's law is a series."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,14 @@ class BurrXII(LengthBiased):
 
     @property
     def scv(self) -> float:
-        return self._raw(2) / self._raw(1) ** 2 - 1
+        if min(self.c, self.c * self.k) < NARROW:
+            return self._raw(2) / self._raw(1) ** 2 - 1
+        from scipy.special import gamma, polygamma
+
+        # log E[T^2] - 2 log E[T] as a series in 1/c: the difference of what is nearly equal would lose every digit.
+        j = np.arange(2, 12)
+        derivatives = (-1.0) ** j * polygamma(j - 1, self.k) + polygamma(j - 1, 1.0)
+        return math.expm1(float(((2.0**j - 2) / gamma(j + 1) * derivatives) @ self.c**-j))
 
     def _raw(self, r: int) -> float:
         """E[(T/scale)^r] = k·B(k - r/c, 1 + r/c); infinite from r = ck on."""

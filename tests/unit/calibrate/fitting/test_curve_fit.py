@@ -228,7 +228,8 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: table(d, scale=None), "earlier versions"),
         (lambda d: d | {"table": 5}, "table must be an object, not 5"),
         (lambda d: d | {"table": {"values": d["table"]["values"]}}, "table lacks misfit, weight, directions"),
-        (lambda d: d | {"level": 7}, "level must be between 0 and 1, not 7"),
+        (lambda d: d | {"level": 7}, "level must be from 0.5 to below 1, not 7"),
+        (lambda d: d | {"level": 9e-13}, "level must be from 0.5 to below 1, not 9e-13"),  # intervals beside estimates
         (lambda d: d | {"load_kind": "moon"}, "load_kind must be one of queue_depth"),
         (lambda d: d | {"used": ["a", "b"]}, "used must be numbers"),
         (lambda d: d | {"used_noise": [0.0]}, "as many of each"),
@@ -247,6 +248,12 @@ def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):
     assert Fit.from_dict(made).used == (1, 32)
     with pytest.raises(DataError, match=rf"the fit is damaged \(.*{words}.*qsim fit DATA --out fit.json"):
         Fit.from_dict(damage(made))
+
+
+@pytest.mark.parametrize("level", [0.0, 9e-13, 0.49, 1.0, 7.0, float("nan")])
+def test_a_level_at_which_intervals_need_not_hold_their_estimates_is_refused(level):
+    with pytest.raises(ValueError, match=r"level.*must be from 0\.5 to below 1, like 0\.9"):
+        fit(closed_sweep(), [1, 32], level=level)
 
 
 def table(document: dict[str, Any], **columns: object) -> dict[str, Any]:

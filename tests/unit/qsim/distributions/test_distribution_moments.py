@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import mpmath
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -84,3 +87,15 @@ def test_a_steep_burr_is_computed_without_overflow() -> None:
     draws = heavy.sample(np.random.default_rng(1), 20_000)
     assert np.isfinite(draws).all()
     assert (draws <= heavy.quantile(0.5)).mean() == pytest.approx(0.5, abs=0.02)
+
+
+SHAPES = product([1.5, 10.0, 29.0, 31.0, 431.9, 1e4, 1e8, 1e12], [0.02, 1.0, 3.0, 1e4, 1e6, 1e14, 1e19, 1e100])
+
+
+@pytest.mark.parametrize(("c", "k"), [(c, k) for c, k in SHAPES if c * k > 2.5])  # with a variance
+def test_the_scv_of_burr_is_right_for_any_shapes(c: float, k: float) -> None:
+    with mpmath.workdps(250):
+        C, K = mpmath.mpf(c), mpmath.mpf(k)
+        one, two = (mpmath.loggamma(K - r / C) + mpmath.loggamma(1 + r / C) - mpmath.loggamma(K) for r in (1, 2))
+        exact = float(mpmath.expm1(two - 2 * one))
+    assert BurrXII(c, k, 1.0).scv == pytest.approx(exact, rel=1e-6)
