@@ -18,9 +18,14 @@ On a lattice of times this is the power series (1 - ρ)/(1 - ρ·g(z)), inverted
 transforms.  Rounding every piece, and the service that follows, down to the lattice and then up encloses the answer:
 both are computed and given as the interval; for the value each cell is shared between its ends so that its mean stays.
 
+Near saturation, where a lattice would need too many points, P(Wq > t)·e^(θt) with the root θ of Lundberg's equation
+ρ·E[e^(θGₑ)] = 1 is, beyond the longest service, an average of what it was over the last longest service: what encloses
+it there once encloses it from there on.
+
 Source: uniformisation: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper. Res. 4; the sum:
 Takács (1962), Introduction to the Theory of Queues, chapter 1 (after Pollaczek and Khinchine); enclosing by rounding:
-Dickson & Waters (1991), ASTIN Bulletin 21; the inversion: Brent & Kung (1978), J. ACM 25.
+Dickson & Waters (1991), ASTIN Bulletin 21; the inversion: Brent & Kung (1978), J. ACM 25; the exponential tail:
+Asmussen (2003), Applied Probability and Queues, section XIII.5.
 
 >>> from qsim import MG1, Erlang, solve
 >>> round(solve(MG1(0.8, Erlang(2, 1.0))).quantile(0.99), 3)
@@ -31,7 +36,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -164,6 +169,9 @@ LEAST_PLACE, LONGER, LEAST_MEANS, MOST_MEANS = 1 / 8, 4.0, 1e-250, 1e9
 """A quantile is beyond this share of its lattice; each lattice is longer than the last by this factor, in this range.
 """
 ROUNDING = 1e-12
+SERVICES, DOUBLINGS, UNSEEN = 16.0, 8, 1e-15
+"""The exponential tail begins after so many of the longest services. A service ends within 2 to this power means, but
+for this chance."""
 SHORT, FINE = -40.0, 4001
 """Where the integral over the first cell begins, as the logarithm of a share of it, and its number of points."""
 
@@ -189,6 +197,23 @@ class Bounded(NamedTuple):
     high: FloatArray
 
 
+class ExponentialTail(NamedTuple):
+    """P(T > t)·e^(``rate``·t) beyond ``begins``, for W and Wq: a lower bound, the estimate, and an upper bound."""
+
+    begins: float
+    rate: float
+    factors: dict[str, tuple[float, float, float]]
+
+    def holds(self, left: float, of: str) -> bool:
+        """Whether P(T > t) is ``left`` at a time beyond the beginning."""
+        return left < self.factors[of][0] * math.exp(-self.rate * self.begins)
+
+    def times(self, left: float, of: str) -> tuple[float, float, float]:
+        """The times beyond which ``left`` remains."""
+        low, value, high = (math.log(factor / left) / self.rate for factor in self.factors[of])
+        return low, value, high
+
+
 class CompoundTimes:
     """The distributions of W and Wq, enclosed from both sides.
 
@@ -206,6 +231,8 @@ class CompoundTimes:
         """Where the value passes 1 - q, straight between the points of the lattice."""
         if q <= self._at_zero[of] + ROUNDING:
             return 0.0
+        if self._tail and self._tail.holds(1 - q, of):
+            return self._tail.times(1 - q, of)[1]
         step, found = self._holding(q, of)
         passes = step * float(np.interp(q - 1, -found.value, np.arange(found.value.size)))
         low, high = self.quantile_interval(q, of)
@@ -214,16 +241,52 @@ class CompoundTimes:
     def quantile_interval(self, q: float, of: str) -> Interval:
         if q <= self._at_zero[of] + ROUNDING:
             return (0.0, 0.0)
+        if self._tail and self._tail.holds(1 - q, of):
+            low, _, high = self._tail.times(1 - q, of)
+            return low, high
         step, found = self._holding(q, of)
         return step * int(np.argmax(found.low <= 1 - q)), step * int(np.argmax(found.high <= 1 - q))
 
     def survival(self, t: float, of: str) -> float:
         if t == 0:
             return 1 - self._at_zero[of]
+        if self._tail and t > self._tail.begins:
+            return self._tail.factors[of][1] * math.exp(-self._tail.rate * t)
         reach = self._mean * LONGER ** math.ceil(math.log(max(2 * t / self._mean, LEAST_MEANS), LONGER))
         place, found = t / reach * self._points, self._lattice(reach)[of]
         value = np.interp(place, np.arange(found.value.size), found.value)
         return float(min(max(value, found.low[math.ceil(place)]), found.high[math.floor(place)]))
+
+    @cached_property
+    def _tail(self) -> ExponentialTail | None:
+        """The tail near saturation, for services that end within a hundred means or so; None for others."""
+        ends = [_end_of(law) for law in (self._service, self._own)]
+        if self._rho < CROWDED or not all(map(math.isfinite, ends)):
+            return None
+        begins = SERVICES * max(ends)
+        table = self._lattice(begins)
+        times: FloatArray = begins / self._points * np.arange(self._points + 1, dtype=np.float64)
+        rate = self._lundberg(times)
+        first = int(self._points * (1 - 1 / SERVICES)) - 1
+        grown, factors = np.exp(rate * times[first:-1]), {}
+        for of, (low, value, high) in table.items():
+            bounds = (low[first + 1 :] * grown[:-1]).min(), value[-1] * grown[-1], (high[first:-1] * grown[1:]).max()
+            factors[of] = (float(bounds[0]), float(bounds[1]), float(bounds[2]))
+        return ExponentialTail(begins, rate, factors)
+
+    def _lundberg(self, times: FloatArray) -> float:
+        """The root of ρ·E[e^(θGₑ)] = 1; as e^x >= 1 + x it is at most (1 - ρ)/(ρ·E[Gₑ])."""
+        from scipy.optimize import brentq
+
+        limited = self._service.limited_mean(times)
+        piece = np.diff(limited) / self._service.mean
+        place = times[:-1] + self._share_up(times, limited) * times[1]
+        most = (1 - self._rho) / (self._rho * float(piece @ place))
+
+        def gap(share: float) -> float:  # of e^x - 1, which is small
+            return float(piece @ np.expm1(share * most * place)) - (1 / self._rho - 1)
+
+        return most * float(brentq(gap, 0.0, 1.0 + ROUNDING, xtol=ROUNDING))
 
     def _holding(self, q: float, of: str) -> tuple[float, Bounded]:
         """The step of a lattice not much longer than the quantile, and the bounds on it."""
@@ -274,6 +337,19 @@ class CompoundTimes:
         work = np.diff(limited)
         inside = h * limited[1:] - area  # the integral of (u - start)·P(S > u)
         return np.asarray(np.clip(np.divide(inside, h * work, out=np.zeros_like(work), where=work > 0), 0.0, 1.0))
+
+
+def _end_of(law: Distribution) -> float:
+    """The time by which a service and what is left of one have ended, but for a negligible chance; infinite for long
+    tails."""
+    longest = law.support[1]
+    if math.isfinite(longest):
+        return longest
+    for end in law.mean * 2.0 ** np.arange(1, DOUBLINGS):
+        left = max(1 - float(law.limited_mean(np.array([end]))[0]) / law.mean, 1 - float(law.cdf(end)))
+        if left <= UNSEEN:
+            return float(end)
+    return math.inf
 
 
 def _beyond(mass: FloatArray) -> FloatArray:

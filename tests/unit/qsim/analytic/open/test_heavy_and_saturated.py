@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from class_networks import Flow as ClassFlow
 from class_networks import queue_of
 
-from qsim import MG1, MM1K, Deterministic, Empirical, Exponential, GGc, LogNormal, Weibull, solve
+from qsim import MG1, MM1K, Deterministic, Empirical, Erlang, Exponential, Gamma, GGc, LogNormal, Weibull, solve
 from qsim.analytic.evidence import with_errors
+from qsim.distributions import Distribution
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,31 @@ def test_a_stated_error_names_its_scope_and_is_not_stated_beyond() -> None:
     assert said == f"this (W off by 2.2 % at the median, 17 % at worst, {scope}"
     for beyond in ({"scv": (0.019, 4.0)}, {"scv": (0.1, 4.1)}, {"load": 0.91}, {"servers": 9}):
         assert with_errors("this", "Kimura", **measured | beyond) == f"this (error unknown: measured only {scope}"
+
+
+@pytest.mark.parametrize("rho", [0.9999, 0.999999])
+@pytest.mark.parametrize("of", ["W", "Wq"])
+@pytest.mark.parametrize("q", [0.5, 0.99, 0.9999])
+def test_quantiles_near_saturation_by_the_exponential_tail(rho: float, of: str, q: float) -> None:
+    erlang, gamma = solve(MG1(rho, Erlang(2, 1.0))), solve(MG1(rho, Gamma(1.0, 0.5)))  # one law, by two methods
+    exact = erlang.quantile(q, of=of)
+    low, high = gamma.quantile_interval(q, of=of)
+    assert gamma.quantile(q, of=of) == pytest.approx(exact, rel=1e-6)
+    assert low * (1 - 1e-9) <= exact <= high * (1 + 1e-9)
+    assert high / low < 1.001
+    t = 1.5 * exact
+    assert gamma.survival(t, of=of) == pytest.approx(erlang.survival(t, of=of), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "law", [Deterministic(1.0), Empirical((0.5, 1.0, 4.0), (3, 2, 1), (0.5, 0.0, 1.0)), Weibull(2.0, 1.0)], ids=repr
+)
+def test_a_light_tail_falls_by_the_root_of_lundbergs_equation(law: Distribution) -> None:
+    rho = 0.9999
+    r = solve(MG1(rho / law.mean, law))
+    apart = r.quantile(0.9999, of="Wq") - r.quantile(0.99, of="Wq")
+    rate = math.log(100) / apart
+    # rho E[e^(rate X)] = 1 for what is left of a service, by its moments: rate^4 is negligible
+    left = [law.moment(n + 1) / ((n + 1) * law.mean) for n in (1, 2, 3)]
+    sum_of = rate * left[0] + rate**2 * left[1] / 2 + rate**3 * left[2] / 6
+    assert rho * (1 + sum_of) == pytest.approx(1.0, abs=1e-10)
