@@ -114,10 +114,12 @@ def sniff(text: str, name: str) -> Format:
     if looks_like_table(text):
         return "table"
     begins = " ".join(start[:_QUOTED].split())
+    if (cause := cause_in(head)) and not has_numbers(text):
+        raise NoMeasurementError(f"{name} holds no measurement{cause}; settle that, then run the tool again")
     refusal = DataError if has_numbers(text) else NoMeasurementError
     raise refusal(
         f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, {TOOLS}); "
-        f"begins {begins!r}{cause_in(head)}; {_THREE_COLUMNS}"
+        f"begins {begins!r}; {_THREE_COLUMNS}"
     )
 
 

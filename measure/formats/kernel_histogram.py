@@ -40,8 +40,8 @@ def kernel_histogram(text: str, name: str) -> Histogram:
     scale = _SCALES[unit[1] or unit[2]]
     bins: dict[tuple[int, int], int] = {}
     for low, last, count, start, end, counted in _ROW.findall(text):
-        edges = (int(low), int(last) + 1) if low else (_whole(start), _whole(end))
-        bins[edges] = bins.get(edges, 0) + int(count or counted)
+        row = (int(low), int(last) + 1) if low else (_whole(start), _whole(end))
+        bins[row] = bins.get(row, 0) + int(count or counted)
     if any(low >= high for low, high in bins) or not any(bins.values()):
         raise DataError(f"{name} holds no request, or a row that ends before it begins; measure again")
     edges = np.array(sorted(bins), dtype=float)

@@ -79,7 +79,7 @@ def _tool(name: str, entries: Mapping[str, Any]) -> Tool:
 
 def _pattern(text: str) -> re.Pattern[str]:
     """A pattern of the table, with its blanks and fields as patterns of their own."""
-    spaced = re.sub(r"(?<!\[)(?<!\\) (?![+*?\]])", r"[ \\t]+", re.sub(r"(?<!\[)\^ ", r"^[ \\t]*", text))
+    spaced = re.sub(r"(?<!\[)(?<!\\) (?:\+|(?![*?\]]))", r"[ \\t]+", re.sub(r"(?<!\[)\^ ", r"^[ \\t]*", text))
     return re.compile(re.sub(r"\{([a-z]\w*)\}", _group, spaced), re.MULTILINE)
 
 

@@ -260,7 +260,8 @@ def lacking(what: str, name: str) -> DataError:
 
 _CAUSE = re.compile(
     r"^.*(?:\bFATAL\b|\berror:|\bError:|refused|not loadable|Caught signal|[Ii]nterrupted|terminating on signal|"
-    r"[Nn]o such file|command not found|[Uu]nable to|[Cc]annot |[Ff]ailed to).*$",
+    r"[Nn]o such file|command not found|[Uu]nable to|[Cc]annot |[Ff]ailed to|"
+    r"(?:[Bb]ad|[Ii]nvalid|[Uu]nrecognized) option).*$",
     re.MULTILINE,
 )
 _LONGEST_CAUSE = 160

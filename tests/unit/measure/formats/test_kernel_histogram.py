@@ -46,5 +46,5 @@ def test_what_does_not_say_what_it_counts_is_refused(text: str, says: str) -> No
 
 
 def test_a_curve_cannot_be_made_of_it_and_the_command_that_reads_it_is_named() -> None:
-    with pytest.raises(DataError, match="is a histogram of biolatency .*qsim fit-service FILE reads it"):
+    with pytest.raises(DataError, match=r"is a histogram of biolatency .*qsim fit-service FILE reads it"):
         load(FILE)

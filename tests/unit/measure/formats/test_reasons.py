@@ -1,0 +1,84 @@
+"""What cannot be read is refused for its true reason: refused files and fuzz corpora each have the words of theirs.
+
+The files are what the tools printed here when nobody answered, when an option was wrong or they were killed, and the
+refused cases of the field. A reason that is not true is a fault.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from measure import load
+from measure.errors import DataError
+
+TESTS = Path(__file__).parents[3]
+REFUSED = TESTS / "data" / "refused"
+REASONS = {
+    "ab-refused.txt": r"has no Concurrency Level: .*it says .*Connection refused",
+    "averaged_lat.txt": r"is an averaged latency log of fio \(log_avg_msec\), which is not read: run fio without",
+    "dd.txt": r"is dd, which is not read: .*run fio",
+    "elbencho-live.csv": r"a load cannot be found in its columns; .*latency=Lat IO us:us",
+    "fio-engine.txt": r"holds fio's messages but no JSON result; it says 'fio: engine foo not loadable'",
+    "fio-killed.txt": r"holds fio's messages but no JSON result",
+    "fio-option.txt": r"holds fio's messages but no JSON result; it says .*nonsense",
+    "iostat.json": r"is iostat's JSON, which is not read: run iostat -x 1 without -o JSON",
+    "mlc-matrices.txt": r"MLC's output, but without a loaded-latency table .*run mlc --loaded_latency",
+    "pgbench-refused.txt": r"holds no measurement; it says .*(?:refused|No such file)",
+    "two-rates.csv": r"both 'tps' and 'qps' can be the throughput",
+    "wrk-cut.txt": r"has no Requests/sec: the run was interrupted or its text is cut off",
+    "wrk-refused.txt": r"holds no measurement; it says 'unable to connect to 127.0.0.1:9 Connection refused'",
+}
+OF_CORPUS = {
+    "fit": r"is JSON|neither a table|cut off|no column|fio's JSON",
+    "histograms": r"histogram|fio|JSON",
+    "latencies": r"neither a table|header|columns|cut off|empty|binary|is no",
+    "probe_record": r"JSON|neither a table|columns",
+    "sealed": r"is JSON|cut off|neither a table|binary|empty",
+}
+"""What the files of each corpus may be refused for, where no reader takes them."""
+
+
+def test_every_refused_file_has_its_reason() -> None:
+    assert REASONS.keys() == {path.name for path in REFUSED.iterdir()}
+    assert OF_CORPUS.keys() >= {path.name for path in (TESTS / "fuzz" / "corpus").iterdir()}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_a_refusal_has_the_true_reason_and_what_to_do(name: str) -> None:
+    with pytest.raises(DataError) as refusal:
+        load(REFUSED / name)
+    assert re.search(REASONS[name], str(refusal.value)), str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((TESTS / "fuzz" / "corpus").glob("*/*")), ids=lambda path: f"{path.parent.name}-{path.name}"
+)
+def test_a_file_of_a_fuzz_corpus_is_refused_for_what_it_is(path: Path) -> None:
+    assert re.search(OF_CORPUS[path.parent.name], refusal_of(path)), refusal_of(path)
+
+
+def refusal_of(path: Path) -> str:
+    try:
+        return f"read: {load(path)}"
+    except DataError as refusal:
+        return str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Vdbench distribution: vdbench50407\n", "Vdbench"),
+        ("================\n---- Global Information --------\n> request count 100\n", "Gatling"),
+        ('{"type":"Metric","data":{"name":"http_reqs","type":"counter"},"metric":"http_reqs"}\n', "k6's stream"),
+        ("Transaction rate:\t      397.00 trans/sec\n", "siege"),
+        (" Timing buffered disk reads: 1000 MB in  3.00 seconds = 333.3 MB/sec\n", "hdparm"),
+        ("STREAM version $Revision: 5.10 $\n", "STREAM"),
+    ],
+)
+def test_what_is_known_and_not_read_is_named(tmp_path: Path, text: str, name: str) -> None:
+    (path := tmp_path / "out.txt").write_text(text)
+    with pytest.raises(DataError, match=rf"is .*{name}.*, which is not read: "):
+        load(path)
