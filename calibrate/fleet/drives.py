@@ -174,11 +174,18 @@ def _fitted(path: Path) -> tuple[list[FittedCurve], str]:
 
 
 def make_of(sweep: Sweep) -> dict[str, str]:
-    """The ``model`` and the ``firmware`` of the drive, where the measurement recorded them."""
+    """The ``model`` and the ``firmware`` of the drive, where the measurement recorded them.
+
+    The address of an NBD export is no model: exports are of one, unless the measurement recorded another.
+    """
     details = sweep.provenance.details
     storage = details.get("storage") or {}
     names = (details.get("model"), storage.get("model"), storage.get("device"), sweep.provenance.device)
-    return {"model": str(next(filter(None, names), "")), "firmware": str(details.get("firmware") or "")}
+    model = str(next(filter(None, names), ""))
+    return {
+        "model": "NBD" if model.startswith(("nbd://", "nbd+unix://")) else model,
+        "firmware": str(details.get("firmware") or ""),
+    }
 
 
 def _row(made: Fit) -> dict[str, Any]:

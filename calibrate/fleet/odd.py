@@ -7,8 +7,11 @@ compared: a drive that is 20 % slower is as odd at 10 k/s as at 500. The level i
 that in at most a share ``false_alarms`` of fleets without an odd drive one is called odd. It is also divided among
 Rosner's steps: otherwise the test finds too many in groups below 25.
 
+Fleets have heavier tails than a normal law. So what the test finds must also lie beyond the law of the other drives:
+Student's, with the fewest degrees of freedom that fit their deviations at all loads nearly as well as the best.
+
 Where no model is known, a folder may hold two: drives in two clusters, together narrower than the gap between them and
-each larger than odd drives may be, are judged separately.
+each larger than odd drives may be, and of three or more, are judged separately.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import ndtri, stdtrit
+from scipy.special import gammaln, ndtri, stdtrit
 
 from calibrate.inference.parameters import Array, Mask
 from measure.ties import TIE, first_highest
@@ -31,6 +34,14 @@ LEAST = 8
 """In a smaller group no drive is called odd."""
 MOST_ODD = 0.3
 """The share of a group that may be odd."""
+LEAST_KIND = 3
+"""The least number of drives that are a kind of their own."""
+FREEDOMS = (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 7.0, 10.0, 20.0, 1000.0)
+"""The degrees of freedom that are tried."""
+NEARLY = 1.0
+"""How much lower the log likelihood of the chosen law may be than the best."""
+CAUTION = 3.0
+"""The level is divided by this, as a law's scale comes from the same few drives."""
 POWER = 0.9
 LIKE = ["series", "model", "firmware", "kind"]
 """Drives that share these are compared; ``kind`` numbers the clusters of one model."""
@@ -70,6 +81,27 @@ def apart(values: Array, level: float) -> Mask:
     return odd.reshape(values.shape)
 
 
+def limits(healthy: Array, level: float) -> Array:
+    """How far from the median (m,) the furthest of so many drives lies with probability ``level``, by their own law.
+
+    ``healthy`` (n, m) are the values of drives that are not suspected.
+    """
+    away = np.abs(healthy - np.median(healthy, axis=0))
+    middle = np.maximum(np.median(away, axis=0), TIE)
+    scales = middle / -stdtrit(np.array(FREEDOMS)[:, None], 0.25)  # (freedoms, m)
+    likelihood = [
+        _fits(away / scale, v) - len(away) * np.log(scale).sum() for v, scale in zip(FREEDOMS, scales, strict=True)
+    ]
+    chosen = int(np.argmax(np.array(likelihood) >= max(likelihood) - NEARLY))
+    return np.asarray(-stdtrit(FREEDOMS[chosen], level / CAUTION / (2 * len(healthy))) * scales[chosen])
+
+
+def _fits(deviates: Array, freedom: float) -> float:
+    """The log likelihood of ``deviates`` under Student's law."""
+    normed = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - np.log(freedom * np.pi) / 2
+    return float((normed - (freedom + 1) / 2 * np.log1p(deviates**2 / freedom)).sum())
+
+
 def _critical(drives: int, level: float) -> float:
     """The deviate that the furthest of ``drives`` normal values exceeds with probability ``level``."""
     freedom = drives - 2
@@ -87,7 +119,7 @@ def crowds(curves: Array) -> Array:
     axis = np.linalg.svd(centred, full_matrices=False)[2][0]
     along = centred @ (axis if axis.sum() > 0 else -axis)  # from slow to fast
     order = np.argsort(along, kind="stable")
-    ends, least, between = along[order], int(MOST_ODD * len(curves)) + 1, len(curves) // 10
+    ends, least, between = along[order], max(int(MOST_ODD * len(curves)) + 1, LEAST_KIND), len(curves) // 10
     cuts = [
         (low, high)
         for low in range(least, len(curves) - least + 1)
@@ -126,11 +158,14 @@ def with_oddness(
             level, known = false_alarms / tests, logs[here][:, common]
             values = np.column_stack([known, known.mean(axis=1)])
             odd = apart(values.T, level).T
+            usual = values[~odd.any(axis=1)]
+            furthest = limits(usual, level)
+            odd &= np.abs(values - np.median(usual, axis=0)) > furthest
             healthy = [column[~away] for column, away in zip(values.T, odd.T, strict=True)]
             ratios = np.exp(values - np.array([np.median(column) for column in healthy]))
             for row in np.flatnonzero(odd.any(axis=1)):
                 odd_texts[here[row]] = _text(loads[common], ratios[row], odd[row])
-            *of_load, of_all = (_seen(column, level) for column in healthy)
+            *of_load, of_all = (_seen(*column, level) for column in zip(healthy, furthest, strict=True))
             power = replace(power, one_load_pct=max(of_load), all_loads_pct=of_all)
         powers.append(power)
     return drives.assign(kind=kinds, odd=odd_texts), powers
@@ -151,11 +186,13 @@ def _shared(logs: Array, rows: Rows) -> tuple[Rows, Mask]:
     return rows[known[:, common].all(axis=1)], common
 
 
-def _seen(healthy: Array, level: float) -> float:
+def _seen(healthy: Array, furthest: float, level: float) -> float:
     """The loss in percent of one further drive that would be found with probability ``POWER``."""
     drives = len(healthy) + 1
     reach = ndtri(POWER) - stdtrit(drives - 2, level / int(MOST_ODD * drives) / (2 * drives))
-    return float(-100 * np.expm1(-reach * healthy.std(ddof=1) * np.sqrt(1 + 1 / len(healthy))))
+    spread = healthy.std(ddof=1) * np.sqrt(1 + 1 / len(healthy))
+    furthest *= 1 + 1 / np.sqrt(len(healthy))  # another fleet's own law differs by about as much
+    return float(-100 * np.expm1(-max(reach * spread, furthest + ndtri(POWER) * spread)))
 
 
 def _text(loads: Array, ratios: Array, odd: Mask) -> str:

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from places import TESTS
 
-from calibrate.fleet.drives import fleet
+from calibrate.fleet.drives import fleet, make_of
 from calibrate.fleet.odd import apart, crowds, with_oddness
+from measure.sweep import Provenance, Sweep
 
 DEPTHS = 2.0 ** np.arange(7)
-FLEETS = 200
+FLEETS = 100
 
 
 @cache
@@ -37,27 +39,27 @@ def odd_of(table: pd.DataFrame) -> list[int]:
 @pytest.mark.parametrize(("together", "each"), [(0.02, 0.0), (0.0, 0.02), (0.014, 0.014)])
 def test_a_healthy_fleet_has_an_odd_drive_at_most_one_time_in_twenty(count, together, each):
     alarms = sum(bool(odd_of(curves(count, seed, together, each))) for seed in range(FLEETS))
-    assert alarms <= 10 + 2.3 * np.sqrt(10)  # 5 % of 200 fleets, at 99 %
+    assert alarms <= 5 + 2.3 * np.sqrt(5)  # 5 % of 100 fleets, at 99 %
 
 
 @pytest.mark.parametrize("odd", [1, 3])
-def test_drives_a_fifth_slower_at_four_depths_are_found_among_ten(odd):
+def test_drives_a_fifth_slower_at_four_depths_are_found_among_thirty(odd):
     found = []
     for seed in range(FLEETS):
-        table = curves(10, seed)
+        table = curves(30, seed)
         table.iloc[:odd, 2:6] *= 0.8
         found.append(set(range(odd)) <= set(odd_of(table)))
-    assert np.mean(found) >= 0.95
+    assert np.mean(found) >= 0.8
 
 
 def test_a_drive_odd_at_one_load_is_named_with_it():
     found = []
-    for seed in range(100):
-        table = curves(10, seed)
-        table.iloc[4, 3] *= 0.8
-        text = with_oddness(drives(10), table)[0]["odd"][4]
+    for seed in range(60):
+        table = curves(30, seed)
+        table.iloc[4, 3] *= 0.7
+        text = with_oddness(drives(30), table)[0]["odd"][4]
         found.append("% at 8" in text)
-    assert np.mean(found) >= 0.9
+    assert np.mean(found) >= 0.8
 
 
 def test_the_loss_that_would_have_been_found_is_found():
@@ -71,16 +73,49 @@ def test_the_loss_that_would_have_been_found_is_found():
 
 
 def test_two_models_in_one_folder_are_judged_apart():
-    table = pd.concat([curves(12, 1), 1.4 * curves(10, 2)], ignore_index=True)
-    table.iloc[15, 2:6] *= 0.8
+    table = pd.concat([curves(12, 1), 2 * curves(10, 2)], ignore_index=True)
+    table.iloc[15, 3] *= 0.3
     found, powers = with_oddness(drives(22, model=""), table)
     assert found["kind"].tolist() == [0] * 12 + [1] * 10
     assert list(found.index[found["odd"] != ""]) == [15]
     assert [p.drives for p in powers] == [12, 10]
 
 
+def test_a_half_that_is_a_fifth_slower_is_a_kind_of_its_own() -> None:
+    found = fleet([TESTS / "data" / "fleet10"])
+    assert sorted(found.drives.groupby("kind").size()) == [5, 5]
+    assert found.odd.empty
+    slow = found.drives.groupby("kind")["peak_per_s"].median()
+    assert slow.min() / slow.max() == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize("slow", [1, 2])
+def test_fewer_than_three_drives_are_no_kind(slow: int) -> None:
+    table = np.log(curves(5, 1).to_numpy())
+    table[:slow] += np.log(0.7)
+    assert not crowds(table).any()
+
+
+@pytest.mark.parametrize(("count", "fleets"), [(10, 150), (100, 40), (500, 8)])
+def test_heavy_tails_alarm_in_at_most_one_fleet_in_twenty(count: int, fleets: int) -> None:
+    random = np.random.default_rng(4)
+    tables = [
+        pd.DataFrame(1e5 * np.exp(0.02 * random.standard_t(3, (count, len(DEPTHS)))), columns=DEPTHS)
+        for _ in range(fleets)
+    ]
+    expected = 0.05 * fleets
+    assert sum(bool(odd_of(table)) for table in tables) <= expected + 2.3 * np.sqrt(expected)
+
+
+def test_nbd_exports_are_of_one_model_unless_told() -> None:
+    points = pd.DataFrame({"series": "r", "load": [1.0], "throughput_per_s": [1e4], "latency_s": [1e-4]})
+    made = [Provenance(device=f"nbd://127.0.0.1:{port}") for port in (10809, 10810)]
+    made.append(Provenance(device="nbd+unix:///disk?socket=/tmp/a", details={"model": "X"}))
+    assert [make_of(Sweep(points, provenance=p))["model"] for p in made] == ["NBD", "NBD", "X"]
+
+
 def test_one_model_is_seldom_taken_for_two():
-    assert sum(crowds(np.log(curves(10, seed).to_numpy())).any() for seed in range(FLEETS)) <= 6
+    assert sum(crowds(np.log(curves(10, seed).to_numpy())).any() for seed in range(FLEETS)) <= 4
 
 
 def test_drives_are_compared_at_the_loads_that_most_have():
