@@ -109,11 +109,13 @@ def _heading(done: Sequence[Comparison]) -> str:
 
 
 def not_shown(comparison: Comparison) -> str:
-    """What the points of a curve cannot show: a memory's knee that no loader reaches, misses within their own noise."""
+    """What the points of a curve cannot show: a knee that no loader reaches, a device at rest, misses within noise."""
     parts = []
     if isinstance(comparison.points.load_type, InjectedDelay) and comparison.knee.load is None:
         parts.append("the knee, which their loaders do not reach")
-    within = noise_of_a_point([comparison])
+    most, within = float(np.nan_to_num(comparison.points.spread).max()), noise_of_a_point([comparison])
+    if comparison.fit.doubted and most > HIDES:
+        parts.append(f"the device at rest: repeats of a point differ by up to {format_percent(100 * most)}")
     if within is not None and within > HIDES:
         parts.append(f"misses below {format_percent(100 * within)}, the noise of a point")
     return f"these runs cannot show {', or '.join(parts)}" if parts else ""

@@ -199,8 +199,10 @@ def test_the_bands_of_a_memory_allow_for_what_its_rounds_scatter() -> None:
 
 def test_noise_that_hides_misses_is_said_first() -> None:
     noisy, quiet = (compare(memory_in_rounds(1, noise)) for noise in (0.1, 0.005))
-    assert "; these runs cannot show misses below" in repr(noisy).splitlines()[0]
-    assert noisy.verdict().startswith("These runs cannot show misses below")
+    first = repr(noisy).splitlines()[0]
+    assert "; these runs cannot show " in first
+    assert "misses below " in first
+    assert noisy.verdict().startswith("These runs cannot show ")
     assert "cannot show misses" not in repr(quiet)
 
 
@@ -210,3 +212,12 @@ def test_a_miss_within_the_noise_of_the_points_is_called_so() -> None:
         missed = max(c.summary().held_out_mape_throughput_pct or 0, c.summary().held_out_mape_response_pct or 0)
         told = f": no more than the noise of a point, ±{format_percent(100 * (noise_of_a_point([c]) or 0))}" in repr(c)
         assert told == (missed <= 100 * (noise_of_a_point([c]) or 0))
+
+
+def test_a_point_that_other_programs_disturbed_is_said_first() -> None:
+    quiet = memory_in_rounds(1, 0.005)
+    table = quiet.points.copy()
+    table.loc[(table["load"] == 200) & (table["repeat"] == 1), "throughput_per_s"] *= 0.5
+    first = repr(compare(replace(quiet, points=table))).splitlines()[0]
+    assert "the device at rest: repeats of a point differ by up to 3" in first
+    assert "at rest" not in repr(compare(quiet))
