@@ -51,13 +51,19 @@
     return lines.join("<br>");
   }
 
-  // Of ticks that were chosen, only every second (third, ...) keeps its label where they would run into each other.
+  // Of ticks that were chosen, one that would run into the last labelled one keeps no label.
   function thinned(axis, width, letters) {
     const texts = axis.ticktext;
     if (axis.tickmode !== "array" || !texts || texts.length < 2) return;
-    const longest = Math.max(...texts.map(text => text.length));
-    const each = Math.ceil(texts.length * (0.6 * letters * longest + 8) / width);
-    axis.ticktext = texts.map((text, i) => i % each ? "" : text);
+    const at = axis.tickvals.map(value => axis.type === "log" ? Math.log10(value) : value);
+    const longest = Math.max(...texts.map(text => text.length)), span = Math.max(...at) - Math.min(...at);
+    const least = 1.1 * span * (0.6 * letters * longest + 8) / width;
+    let last = -Infinity;
+    axis.ticktext = texts.map((text, i) => {
+      if (at[i] - last < least) return "";
+      last = at[i];
+      return text;
+    });
   }
 
   // A figure grows with its legend, so that the curves are not pressed together; on a phone letters are smaller.

@@ -1,6 +1,6 @@
 """Mean latency with its spread.
 
-Course report 002 at depth 1: a whisker is one standard deviation of single requests, and *together* is as many reads as
+Course report 002 at depth 1: a whisker is one standard deviation of single requests, and *both* is as many reads as
 writes, pooled by the law of total variance. `qsim show --dataset 002-ssd-baseline --report page.html` draws it.
 """
 

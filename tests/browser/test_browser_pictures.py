@@ -13,14 +13,26 @@ from selenium import webdriver
 
 from calibrate import compare_all
 from calibrate.course import front_of
+from calibrate.report.gantt import gantt_view
+from calibrate.report.measured import (
+    DataSheet,
+    latency_section,
+    published,
+    published_latencies,
+    section_of,
+    views_of,
+    with_sheet,
+)
 from calibrate.report.page import write_report, write_sections
 from calibrate.report.surface import lead_of
 from calibrate.report.surface import views_of as surface_views
 from calibrate.report.view import Section
 from calibrate.surface import compare_surface, surface_points
 from measure import load_dataset
+from measure.datasets import about
 from measure.errors import MeasureError
 from measure.watching import counters_now
+from qsim import MMc, trace
 
 FAULTS = """
 const plot = document.querySelectorAll(arguments[1])[arguments[0]], whole = plot.getBoundingClientRect();
@@ -56,12 +68,30 @@ def surface(name: str, folder: Path) -> Path:
     return write_sections([section], folder / "report.html", title="surface")
 
 
+def shown(names: str, folder: Path) -> Path:
+    """The pictures of published reports as ``qsim show`` draws them, and a strip of waits."""
+    sheet = DataSheet(read_per_s=400e3, write_per_s=118e3, latency_s=80e-6)
+    sections = []
+    for name in names.split():
+        if about(name).curve:
+            data = published(name)
+            sections.append(section_of(data, with_sheet(data, views_of(data, {}), sheet)))
+        else:
+            sections.append(latency_section(*published_latencies(name)))
+    strip = gantt_view(trace(MMc(1, 1, servers=2), [0.5] * 12, [1.0, 0.4, 2.0] * 4))
+    return write_sections([*sections, Section("a queue", [strip])], folder / "report.html", title="shown")
+
+
 PAGES = {
     "one curve": (compared, "004-ssd-depth"),
     "four curves": (compared, "003-ssd-read"),
     "ten curves": (compared, "001-memory"),
     "course": (course, ""),
     "surface": (surface, "001-ssd"),
+    "report 000": (shown, "000-ssd"),
+    "reports 001 and 002": (shown, "001-ssd 002-ssd-tails 002-ssd-baseline"),
+    "reports 003 and 004": (shown, "003-ssd-read 004-ssd-depth 004-ssd-block-size 004-ssd-mix"),
+    "memories": (shown, "000-memory 001-memory"),
 }
 
 

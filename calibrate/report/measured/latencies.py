@@ -121,7 +121,7 @@ def _by_block(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
         together = []
         if sorted(pair["read_fraction"]) == [0.0, 1.0]:
             mean, deviation = pooled(pair["latency_s"].tolist(), pair["latency_sd_s"].tolist(), [1, 1])
-            row = {"series": f"{block} together", "read_fraction": 0.5, "latency_s": mean, "latency_sd_s": deviation}
+            row = {"series": f"{block} both", "read_fraction": 0.5, "latency_s": mean, "latency_sd_s": deviation}
             together = [pd.DataFrame([{**dict.fromkeys(group.columns, np.nan), **row}])]
         found.append((str(block), pd.concat([group, *together], ignore_index=True)))
     return found
@@ -136,5 +136,7 @@ def _spread_caption(rows: pd.DataFrame) -> str:
     )
     together = (rows["read_fraction"] == 0.5).any()
     return (
-        f"{said} ~ Together is computed for as many reads as writes, which is assumed. {POOLED}" if together else said
+        f"{said} ~ Both together are computed for as many reads as writes, which is assumed. {POOLED}"
+        if together
+        else said
     )
