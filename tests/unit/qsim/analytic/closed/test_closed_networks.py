@@ -14,8 +14,10 @@ from qsim import (
     Exponential,
     HyperExponential,
     MMcN,
+    NoEngineError,
     NoFormulaError,
     Station,
+    simulate,
     solve,
 )
 
@@ -107,7 +109,6 @@ def test_only_means_matter_where_servers_are_shared() -> None:
     [
         [Station(Deterministic(1.0)), Station(Exponential(1.0), discipline="SJF")],
         [Station(Erlang(2, 1.0), servers=2, queues="shortest")],
-        [Station(Exponential(1.0), capacity=2)],  # and no time to think
     ],
 )
 def test_without_product_form_simulate_is_named(stations: list[Station]) -> None:
@@ -116,6 +117,19 @@ def test_without_product_form_simulate_is_named(stations: list[Station]) -> None
 
 
 # Limited places.
+
+
+def test_limited_places_without_time_to_think_are_refused_by_all_in_one_sentence() -> None:
+    model = Closed(3, [Station(Exponential(1.0), capacity=2)])
+    said = "customers who circulate may meet limited places only at one station besides a Delay, which solve() answers"
+    with pytest.raises(NoFormulaError) as unsolved:
+        solve(model)
+    assert said in str(unsolved.value)
+    assert "simulate" not in str(unsolved.value)
+    for engine in ("compiled", "reference"):
+        with pytest.raises(NoEngineError) as unsimulated:
+            simulate(model, engine=engine, customers=1000, seed=1)
+        assert said in str(unsimulated.value)
 
 
 def test_limited_places_with_a_finite_source() -> None:
