@@ -20,8 +20,8 @@ from qsim_program import QSIM
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 WORKERS = 4
-ATTEMPTS = 3
-"""A busy machine delays answers; a knee that is right once is right."""
+WITHIN = 0.3
+"""The relative error that other tests beside this one may cause; on a machine at rest it is a tenth."""
 DD = """#!/bin/sh
 start=$(date +%s%N)
 for i in $(seq $1); do dd if=/dev/zero of=copy.$i bs=1M count=16 conv=fsync 2>/dev/null & done
@@ -74,14 +74,9 @@ def test_four_workers_have_their_knee_at_four(
     require_tool: Callable[..., str], url: str, at_once: list[str], tool: str, command: str
 ) -> None:
     require_tool(tool)
-    found = []
-    for _ in range(ATTEMPTS):
-        document = knee(" ".join([*at_once, command.replace("URL", url)]))
-        assert [point["load"] for point in document["points"]][:4] == [1, 2, 4, 8]
-        found.append(document["knee"]["load"])
-        if found[-1] == pytest.approx(WORKERS, abs=0.4):
-            return
-    raise AssertionError(f"the knee was found at {found}")
+    document = knee(" ".join([*at_once, command.replace("URL", url)]))
+    assert [point["load"] for point in document["points"]][:4] == [1, 2, 4, 8]
+    assert document["knee"]["load"] == pytest.approx(WORKERS, rel=WITHIN)
 
 
 def test_wrk_with_two_threads_keeps_an_even_number_busy_and_says_so(
