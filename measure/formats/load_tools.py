@@ -37,9 +37,9 @@ class Tool:
     """One table of the file; see there for what each entry means."""
 
     name: str
-    known: re.Pattern[str] | tuple[str, ...]
+    known: str | tuple[str, ...]
     begins: tuple[str, ...] = ()
-    lines: tuple[re.Pattern[str], ...] = ()
+    lines: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict)
     time: str = "s"
     unit: str = "clients"
@@ -50,11 +50,11 @@ class Tool:
 
     def is_in(self, text: str) -> bool:
         """Whether the beginning of a text is its."""
-        return isinstance(self.known, re.Pattern) and self.known.search(text) is not None
+        return isinstance(self.known, str) and _pattern(self.known).search(text) is not None
 
     def wrote(self, document: Mapping[str, Any]) -> bool:
         """Whether a document is its."""
-        return not isinstance(self.known, re.Pattern) and all(at(document, path) is not None for path in self.known)
+        return not isinstance(self.known, str) and all(at(document, path) is not None for path in self.known)
 
 
 @cache
@@ -68,15 +68,16 @@ def _tool(name: str, entries: Mapping[str, Any]) -> Tool:
     known = entries["known"]
     return Tool(
         name.removesuffix("-json").removesuffix("-xml"),
-        tuple(known) if isinstance(known, list) else _pattern(known),
+        tuple(known) if isinstance(known, list) else known,
         begins=tuple(entries.get("begins", ())),
-        lines=tuple(map(_pattern, entries.get("lines", ()))),
+        lines=tuple(entries.get("lines", ())),
         keys=entries.get("keys", {}),
         document=entries.get("as", ""),
         **{key: entries[key] for key in ("time", "unit", "arrivals", "coarse", "instead") if key in entries},
     )
 
 
+@cache
 def _pattern(text: str) -> re.Pattern[str]:
     """A pattern of the table, with its blanks and fields as patterns of their own."""
     spaced = re.sub(r"(?<!\[)(?<!\\) (?:\+|(?![*?\]]))", r"[ \\t]+", re.sub(r"(?<!\[)\^ ", r"^[ \\t]*", text))
@@ -99,7 +100,7 @@ def tool_of(text: str) -> Tool | None:
 def fields_of_text(tool: Tool, text: str, name: str) -> Fields:
     """The fields in the text of one run."""
     found: Fields = {}
-    for pattern in tool.lines:
+    for pattern in map(_pattern, tool.lines):
         known = {key for key in found if not key.startswith("failed")}
         for match in pattern.finditer(text):
             for key, value in match.groupdict().items():
