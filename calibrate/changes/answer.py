@@ -112,8 +112,7 @@ def next_line(change: Change) -> str:
     each = f", each load {plan.repeats} times," if plan.repeats > 1 else ""
     if plan.shows_pct <= 100 * change.margin:
         return labelled("NEXT", f"{more}{each} would show {wanted}")
-    text = f"even {more}{each} would show only {format_percent(plan.shows_pct)}, not {wanted}"
-    return labelled("NEXT", text)
+    return labelled("NEXT", f"even {more}{each} would show no loss below {format_percent(plan.shows_pct)}")
 
 
 def load_table(change: Change) -> str:

@@ -36,7 +36,7 @@ MOST_ODD = 0.3
 """The share of a group that may be odd."""
 LEAST_KIND = 3
 """The least number of drives that are a kind of their own."""
-FREEDOMS = (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 7.0, 10.0, 20.0, 1000.0)
+FREEDOMS = (2.5, 3.0, 3.5, 4.0, 5.0, 7.0, 10.0, 20.0, 1000.0)
 """The degrees of freedom that are tried."""
 NEARLY = 1.0
 """How much lower the log likelihood of the chosen law may be than the best."""
@@ -191,7 +191,7 @@ def _seen(healthy: Array, furthest: float, level: float) -> float:
     drives = len(healthy) + 1
     reach = ndtri(POWER) - stdtrit(drives - 2, level / int(MOST_ODD * drives) / (2 * drives))
     spread = healthy.std(ddof=1) * np.sqrt(1 + 1 / len(healthy))
-    furthest *= 1 + 1 / np.sqrt(len(healthy))  # another fleet's own law differs by about as much
+    furthest *= 1 + 2 / np.sqrt(len(healthy))  # another fleet's own law differs by about as much
     return float(-100 * np.expm1(-max(reach * spread, furthest + ndtri(POWER) * spread)))
 
 

@@ -120,7 +120,7 @@ def alarms(pairs: Pairs) -> float:
     return float(100 * np.mean([c.verdict in ("slower", "faster") for c in changes(pairs)]))
 
 
-def loss(pairs: Pairs) -> tuple[float, float | None]:
+def loss(pairs: Pairs) -> tuple[float, float]:
     """The share in percent that call the load with the loss slower, and the loss that they say would have been seen."""
     found = [next(c for c in one.loads if c.load == LOST_AT) for one in changes(pairs)]
     seen = [np.inf if c.detectable_pct is None else c.detectable_pct for c in found]
@@ -143,8 +143,12 @@ def loss_table(draws: int, workers: int) -> Iterator[str]:
     found = iter(spread(loss, work, workers=workers))
     yield "| noise of a run | 1 run | 3 repeats | 5 repeats |\n|---|---:|---:|---:|"
     for noise in NOISE:
-        cells = [f"{share:.0f} (from {seen:.0f} % on)" for share, seen in (next(found) for _ in REPEATS)]
+        cells = [f"{share:.0f} ({_from(seen)})" for share, seen in (next(found) for _ in REPEATS)]
         yield f"| {100 * noise:g} % | {' | '.join(cells)} |"
+
+
+def _from(seen: float) -> str:
+    return f"from {seen:.0f} % on" if np.isfinite(seen) else "none"
 
 
 def old_table(draws: int, workers: int) -> Iterator[str]:
