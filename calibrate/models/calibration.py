@@ -252,8 +252,8 @@ class Calibration:
     def _holding_the_highest(self, peak: Estimate) -> Estimate:
         """The peak of a curve that never falls, its interval with the highest throughput that was measured.
 
-        The estimate is where the model's curve tends to. The highest point of the printed curve, which follows the
-        noise of the points, would be 3 % too high at 5 % noise, and its interval would hold 73 % instead of 94 %.
+        The estimate is where the model's curve tends to: the highest point of the printed curve follows the noise of
+        the points, and is too high.
         """
         if not isinstance(self.curve_model, ClosedModel) or self.curve_model.declines or peak.high is None:
             return peak
