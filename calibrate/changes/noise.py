@@ -131,7 +131,7 @@ def _widening(tail: float, sweeps: int) -> float:
     The mean over the correction's law of the normal tail beyond it is ``tail``, where the assumption is right.
 
     >>> [round(_widening(0.0125, sweeps), 2) for sweeps in (1, 2, 5, 20)]
-    [1.0, 1.1, 1.23, 1.15]
+    [1.0, 1.2, 1.24, 1.08]
     """
     if sweeps == 1:
         return 1.0
