@@ -26,8 +26,8 @@ MAX_BYTES = 2**25
 MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
-_COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-"""What a terminal takes for a colour or a move of its cursor."""
+_COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[mKABCDGhl]")
+"""What a terminal takes for a colour, an erased line or a move of its cursor."""
 MOST_BRACKETS = 2**20
 """A parser makes an object of each { and [, of up to 100 bytes; the output of a tool has some thousands."""
 _WITHOUT_WAITING = files.flags("O_NONBLOCK")

@@ -25,6 +25,8 @@ Fields = dict[str, list[float]]
 _NUMBER = r"[+-]?\d[\d.,]{0,30}(?:[eE][+-]?\d{1,3})?"
 _TIME = rf"(?:\d{{1,3}}[hm])*{_NUMBER}(?: ?(?:ns|us|µs|μs|ms|nsec|usec|msec|secs?|s|m|h)(?![A-Za-z]))?"
 _RATE = rf"{_NUMBER} ?[kKMG]?(?![A-Za-z])"
+_LONG = re.compile(r"[^\n]{4096,}")
+"""A line, or its part, that no tool prints: patterns take long to look through it."""
 _FIELD = re.compile(r"\[?(?<!\\)<(\w+)>\]?")
 _PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _TIMES = {"r", "s", "span", *_PERCENTILES}
@@ -91,7 +93,8 @@ def _group(field: re.Match[str]) -> str:
 
 def tool_of(text: str) -> Tool | None:
     """The tool that wrote a text, read or only known; None for others."""
-    return next((tool for tool in tools() if tool.is_in(text)), None)
+    short = _LONG.sub("", text)
+    return next((tool for tool in tools() if tool.is_in(short)), None)
 
 
 # --- fields -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
-from calibrate.fitting.readings import users_at_knee
 from measure.loads import Bandwidth, InjectedDelay, Load, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration, with_interval
@@ -216,6 +215,8 @@ def _text(
 
 def _users_line(c: PredictedCurve) -> list[str]:
     """Where queueing starts among users who think, for a closed fit that is asked about them."""
+    from calibrate.fitting.readings import users_at_knee
+
     think_s = c.curve.load_type.thinking_s
     if not think_s or c.fit.crossing is None or c.then is not None:
         return []
@@ -226,6 +227,8 @@ def _users_line(c: PredictedCurve) -> list[str]:
 
 def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objective | None) -> dict[str, Any]:
     """A fit with its curve in JSON, the number of devices for a rate, and the same for the changed device."""
+    from calibrate.fitting.readings import users_at_knee
+
     document = {**fits.fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
     if think_s := c.curve.load_type.thinking_s if c.fit.crossing is not None else 0.0:
         document["users"] = dict(zip(("load", "low", "high"), users_at_knee(c.fit, think_s), strict=True))
