@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -152,13 +153,12 @@ def test_a_drive_with_a_script_of_dd_and_with_fio(require_tool: Callable[..., st
     script = disk / "copies.sh"
     script.write_text(DD)
     script.chmod(0o755)
-    document = knee(f"env -C {disk} {script} {{N}}")
+    document = knee(shlex.join(["env", "-C", str(disk), str(script), "{N}"]))
     assert document["measured"]["tool"] == "env"
     assert [point["load"] for point in document["points"]][:3] == [1, 2, 4]
     require_tool("fio")
-    fio = (
-        f"fio --name=a --filename={disk / 'file'} --size=16m --rw=randread --direct=1 --ioengine=libaio --iodepth={{N}}"
-    )
+    file = shlex.quote(f"--filename={disk / 'file'}")
+    fio = f"fio --name=a {file} --size=16m --rw=randread --direct=1 --ioengine=libaio --iodepth={{N}}"
     document = knee(f"{fio} --runtime=1 --time_based --output-format=json+", "--slo", "p99=1s")
     assert document["name"] == "4 KiB random read"
     assert document["objective"] is not None

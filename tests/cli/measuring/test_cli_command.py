@@ -39,7 +39,7 @@ print(json.dumps({"throughput": 100, "latency": 0.01} if kind == "ignores" else 
 @pytest.fixture
 def job(tmp_path: Path) -> str:
     (tmp_path / "job.py").write_text(JOB)
-    return f"{sys.executable} -I {tmp_path / 'job.py'}"
+    return shlex.join([sys.executable, "-I", str(tmp_path / "job.py")])
 
 
 def test_the_knee_of_a_command_is_that_of_its_points_and_they_are_an_ordinary_sweep(qsim, job):

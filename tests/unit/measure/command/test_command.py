@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -31,7 +32,7 @@ print(json.dumps({"throughput": x, "latency": n / x}))
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("job.py").write_text(JOB)
-    return f"{sys.executable} -I job.py"
+    return f"{shlex.quote(sys.executable)} -I job.py"
 
 
 def sleepers() -> list[psutil.Process]:
@@ -135,7 +136,7 @@ def test_a_program_that_is_missing_or_may_not_be_executed_is_named(tmp_path: Pat
     script = tmp_path / "job.sh"
     script.write_text("echo 1")
     with pytest.raises(ToolFailedError, match=r"job\.sh may not be executed; chmod \+x"):
-        plan_command(f"{script} {{N}}", [1])
+        plan_command(f"{shlex.quote(str(script))} {{N}}", [1])
 
 
 def test_a_run_knows_its_mark_and_keeps_the_environment(tmp_path: Path) -> None:
