@@ -111,8 +111,7 @@ def _held_to_200_iops(folder: Path, at_once: Sequence[str]) -> Iterator[SlowDevi
         number = subprocess.run(["lsblk", "-ndo", "MAJ:MIN", loop], check=True, capture_output=True, text=True).stdout
         group = _group_of(number.strip())
         inside = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
-        # The kernel lets a burst of some requests pass at the start, so a longer run is needed for 2 %.
-        yield SlowDevice(str(mount), IOPS, 1.0, "35s", "5s", (*inside, *at_once))
+        yield SlowDevice(str(mount), IOPS, 1.0, "35s", "5s", (*inside, *at_once))  # a run counts one burst too many
     finally:
         subprocess.run(["umount", mount], check=False, capture_output=True)
         subprocess.run(["losetup", "-d", loop], check=False)
@@ -143,18 +142,24 @@ def _group_of(device: str) -> Path:
     pytest.skip("no control group of this machine limits a device")
 
 
+def beside_others(calm: float) -> float:
+    """The error allowed: ``calm`` on a machine at rest, four times that where other programs want its processors."""
+    busy = "PYTEST_XDIST_WORKER" in os.environ or os.getloadavg()[0] > 0.5 * (os.cpu_count() or 1)
+    return 4 * calm if busy else calm
+
+
 def test_measure_fio_shows_the_devices_rate_at_every_depth(device: SlowDevice, tmp_path: Path) -> None:
     size = () if "://" in device.target else ("--size", "64MiB")
     options = ("--depths", "1,2,8,64", "--runtime", device.runtime, "--out", str(tmp_path / "sweep"))
     device.qsim("measure", "fio", device.target, *size, *options)
     points = load(tmp_path / "sweep").points.set_index("load")
     saturated = points.loc[[2, 8, 64]]
-    assert saturated["throughput_per_s"].mean() == pytest.approx(device.rate_per_s, rel=0.02)
-    assert saturated["throughput_per_s"].to_numpy() == pytest.approx(device.rate_per_s, rel=0.035)
+    assert saturated["throughput_per_s"].mean() == pytest.approx(device.rate_per_s, rel=beside_others(0.02))
+    assert saturated["throughput_per_s"].to_numpy() == pytest.approx(device.rate_per_s, rel=beside_others(0.035))
     deepest = points.loc[64]
-    assert deepest["throughput_published_per_s"] < 0.97 * deepest["throughput_per_s"]
+    assert deepest["throughput_published_per_s"] < 0.99 * deepest["throughput_per_s"]
     assert (saturated["throughput_per_s"] * saturated["latency_s"] / saturated.index).to_numpy() == pytest.approx(
-        1, abs=0.03
+        1, abs=beside_others(0.03)
     )
 
 
@@ -164,7 +169,7 @@ def test_knee_finds_the_devices_rate_and_where_queueing_starts(device: SlowDevic
         "knee", device.target, *size, "--seconds", device.seconds, "--out", str(tmp_path / "quick"), "--json"
     )
     found = json.loads(answer.stdout)
-    assert found["parameters"]["Xmax"]["estimate"] == pytest.approx(device.rate_per_s, rel=0.02)
-    assert found["knee"]["load"] == pytest.approx(device.knee, rel=0.05)
+    assert found["parameters"]["Xmax"]["estimate"] == pytest.approx(device.rate_per_s, rel=beside_others(0.02))
+    assert found["knee"]["load"] == pytest.approx(device.knee, rel=beside_others(0.05))
     rates = load(tmp_path / "quick").points.set_index("load")["throughput_per_s"]
-    assert rates.loc[64] > 0.965 * rates.loc[2:].median()
+    assert rates.loc[64] > (1 - beside_others(0.035)) * rates.loc[2:].median()
