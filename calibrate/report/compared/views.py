@@ -29,8 +29,10 @@ _SUMMARY = "Knee, peak and misses of each; ranges are intervals."
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _SQUARES = (
     "Squares were used to calibrate. Circles were held out: the line knew nothing of them. The star is the knee. The "
-    "shade, or the crossbars of a load, are where a single new measurement is expected."
+    "shade, or the crossbars of a load, are where a new point is expected, repeated as often as these."
 )
+_BOUNDS = "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass."
+_ONSET = " They cross at Rbusy Xmax; the knee is R1 Xmax, as a lone request takes another time than one of a few."
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
 _FLOOR = " No model can be expected to come below the grey noise floor."
 
@@ -104,7 +106,7 @@ def _curves(comparison: Comparison) -> list[View]:
             "Bandwidth against delay" if memory else "Throughput against load",
             "Less delay, more load: the loaders pause longer to the right."
             if memory
-            else "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass.",
+            else _BOUNDS + (_ONSET if "Rbusy" in comparison.fit.curve_parameters else ""),
             table[[c for c in table if "response" not in str(c)]],
             curves.against_load(comparison, "throughput"),
         ),

@@ -105,3 +105,11 @@ def test_a_point_whose_load_was_corrected_has_its_mark_in_every_plot() -> None:
         one = compared(name)[0][0]
         marks = {m for t in latency_against_throughput(one).data for m in t.get("text") or ()}
         assert marks == ({"←"} if name == "003-ssd-read" else set())  # a latency that a law gave is a point of its own
+
+
+@pytest.mark.parametrize(("model", "apart"), [("p-norm with onset", True), ("p-norm", False)])
+def test_the_caption_says_why_the_bounds_cross_beside_the_knee(model: str, apart: bool) -> None:
+    made = compare(load_dataset("004-ssd-depth"), [1, 32, 1024], model=model)
+    main = compared_section("", [evidence_of(made)], {}).curves[0].main
+    (caption,) = (view.caption for view in main if view.name == "throughput")
+    assert ("They cross at Rbusy Xmax; the knee is R1 Xmax" in caption) == apart
