@@ -45,7 +45,7 @@ LONG_PLATEAU = 3
 MIB = 2.0**20
 HOST_BUSY_FROM = 0.8
 """The share of processor time from which the host is called the limit."""
-NO_DOUBT = "none: the points are steady, and neither the machine nor the host's processors were busy"
+NOT_BUSY = "neither the machine nor the host's processors were busy"
 NO_DOUBT_OF_A_COMMAND = "none that the audit sees, and this machine had processor time left"
 
 
@@ -279,5 +279,13 @@ def _machine_limit(points: pd.DataFrame, load: Load) -> str:
 
 
 def no_doubt(sweep: measure.Sweep) -> str:
-    """The line where there is no doubt."""
-    return NO_DOUBT_OF_A_COMMAND if HOST_BUSY in sweep.points else NO_DOUBT
+    """The line where there is no doubt: what was looked at, and what these runs do not show."""
+    if HOST_BUSY in sweep.points:
+        return NO_DOUBT_OF_A_COMMAND
+    if "steady" not in sweep.points:
+        return f"none: {NOT_BUSY}; whether the runs were steady was not seen"
+    unsteady, runs = int(sweep.points["steady"].eq(0).sum()), len(sweep.points)
+    if not unsteady:
+        return f"none: the points are steady, and {NOT_BUSY}"
+    varied = f"{unsteady} of {runs} runs varied more than SNIA's steady state allows"
+    return f"none: {NOT_BUSY}; but {varied}: longer runs (--seconds) would settle it"

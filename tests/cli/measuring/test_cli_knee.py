@@ -187,3 +187,15 @@ def test_the_deeper_command_goes_on_in_the_same_directory(qsim, fio, disk):
     again = qsim(*shlex.split(command)[1:], "--json")
     assert again.code == 0, again.err
     assert max(p["load"] for p in again.json["points"]) == 4 * deepest
+
+
+@pytest.mark.parametrize(
+    ("steady", "said"),
+    [
+        ({}, "whether the runs were steady was not seen"),
+        ({"steady": [True] * 5}, "the points are steady"),
+        ({"steady": [True, False, False, True, True]}, "2 of 5 runs varied more than SNIA's steady state allows"),
+    ],
+)
+def test_no_doubt_says_what_was_seen_of_the_runs(steady: dict[str, list[bool]], said: str):
+    assert said in knee_answer.no_doubt(curve([100.0, 200, 380, 400, 400], **steady))
