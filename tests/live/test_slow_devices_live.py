@@ -144,7 +144,7 @@ def _group_of(device: str) -> Path:
 
 def beside_others(calm: float) -> float:
     """The error allowed: ``calm`` on a machine at rest, four times that where other programs want its processors."""
-    busy = "PYTEST_XDIST_WORKER" in os.environ or os.getloadavg()[0] > 0.5 * (os.cpu_count() or 1)
+    busy = os.getloadavg()[0] > 0.5 * (os.cpu_count() or 1)
     return 4 * calm if busy else calm
 
 
