@@ -17,6 +17,7 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.formats.server_reports import CLOSED_LOOP, ServerRun, each_run, lacking, load_of_a_count
+from measure.loads import Gaps
 from measure.units import parse_duration
 
 Fields = dict[str, list[float]]
@@ -45,8 +46,9 @@ class Tool:
     keys: Mapping[str, str] = field(default_factory=dict)
     time: str = "s"
     unit: str = "clients"
-    arrivals: str = ""
+    arrivals: Gaps | None = None
     coarse: float = 0.0
+    needs: Mapping[str, str] = field(default_factory=dict)
     document: str = ""
     instead: str = ""
 
@@ -67,16 +69,8 @@ def tools() -> tuple[Tool, ...]:
 
 
 def _tool(name: str, entries: Mapping[str, Any]) -> Tool:
-    known = entries["known"]
-    return Tool(
-        name.removesuffix("-json").removesuffix("-xml"),
-        tuple(known) if isinstance(known, list) else known,
-        begins=tuple(entries.get("begins", ())),
-        lines=tuple(entries.get("lines", ())),
-        keys=entries.get("keys", {}),
-        document=entries.get("as", ""),
-        **{key: entries[key] for key in ("time", "unit", "arrivals", "coarse", "instead") if key in entries},
-    )
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entries.items()}
+    return Tool(name.removesuffix("-json").removesuffix("-xml"), **values)
 
 
 @cache
@@ -169,6 +163,9 @@ def _plain(text: str, tool: Tool, name: str) -> float:
 
 def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     """The run that has these fields. DataError where it has no throughput, or no answer."""
+    for key, what in tool.needs.items():
+        if key not in found:
+            raise lacking(what, name)
     first = {key: values[0] for key, values in found.items()}
     count, failed = math.fsum(found.get("count", ())), _failed(found, first)
     rate = first["x"] if "x" in first else count / first["span"] if count and first.get("span") else None
@@ -197,9 +194,9 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         clients=None if asked else clients,
         unit=tool.unit,
         rate_per_s=asked or None,
-        gaps="paced",
+        gaps=tool.arrivals or "paced",
         percentiles=percentiles,
-        sd_s=first.get("s", math.nan) if is_one_kind and mean else math.nan,
+        sd_s=(first.get("s") if is_one_kind and mean else None) or math.nan,
         requests=count or None,
         failed=failed,
         notes=tuple(notes),

@@ -1,6 +1,6 @@
 """Reads runs of load generators, and joins several into a sweep over clients, or over rates in an open loop.
 
-The texts of wrk, ab, hey, oha, pgbench, sysbench and redis-benchmark, and Locust's CSV files.
+The texts of wrk, ab, hey, oha and redis-benchmark, and Locust's CSV files.
 """
 
 from __future__ import annotations
@@ -390,41 +390,6 @@ def hey(text: str, name: str) -> ServerRun:
 
 def _seconds(time: str) -> float:
     return parse_duration(time.replace("secs", "s").replace("sec", "s"))
-
-
-def pgbench(text: str, name: str) -> ServerRun:
-    """Read a run of pgbench; with --rate it is open loop, and latency counts from when a transaction was due."""
-    rate = number(r"^tps = ([\d.]+)", text, "tps", name)
-    mean = number(r"^latency average = ([\d.]+) ms", text, "latency average", name) / 1e3
-    clients = number(r"^number of clients: (\d+)", text, "number of clients", name)
-    scheduled = "rate limit schedule lag" in text
-    return ServerRun(
-        "pgbench",
-        rate,
-        mean,
-        clients=None if scheduled else clients,
-        rate_per_s=rate if scheduled else None,
-        sd_s=maybe(r"^latency stddev = ([\d.]+) ms", text) / 1e3 or math.nan,
-        requests=maybe(r"^number of transactions actually processed: (\d+)", text) or None,
-        failed=maybe(r"^number of failed transactions: (\d+)", text),
-    )
-
-
-def sysbench(text: str, name: str) -> ServerRun:
-    """Read a run of sysbench 1.0: database transactions, or events of other tests; only its 95th percentile."""
-    rate = maybe(r"transactions:\s+\d+\s+\(([\d.]+) per sec", text) or maybe(r"events per second:\s+([\d.]+)", text)
-    events = number(r"total number of events:\s+(\d+)", text, "total number of events", name)
-    rate = rate or events / number(r"total time:\s+([\d.]+)s", text, "total time", name)
-    return ServerRun(
-        "sysbench",
-        rate,
-        number(r"^\s*avg:\s+([\d.]+)", text, "mean latency", name) / 1e3,
-        clients=number(r"^Number of threads: (\d+)", text, "Number of threads", name),
-        unit="threads",
-        percentiles={95.0: p / 1e3} if (p := maybe(r"95th percentile:\s+([\d.]+)", text)) else {},
-        requests=events,
-        failed=maybe(r"ignored errors:\s+(\d+)", text),
-    )
 
 
 def redis_benchmark(text: str, name: str) -> ServerRun:

@@ -160,7 +160,7 @@ def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
     rounds = completed / float(at_once or math.inf)
     if not mean and 0 < rounds < FEW_ROUNDS:
         few = f"{completed:g} requests at {float(at_once or 0):g} at once are {rounds:.2g} rounds"
-        notes.append(f"{few}, of which the first and the last are not full: send more")
+        notes.append(f"{few}, too few for N / X, as not all clients are busy in the first and the last; send more")
     return ServerRun(
         "sglang" if "sglang" in str(found.get("backend")) else "vllm",
         rate,
@@ -201,12 +201,6 @@ TEXTS: Mapping[str, tuple[str, str, Reader]] = {
     "ab": (r"^This is ApacheBench|^Concurrency Level:", r"^Concurrency Level:", server_reports.ab),
     "hey": (r"^Summary:\n\s+Total:\s+[\d.]+ secs", r"^Summary:", server_reports.hey),
     "oha": (r"^Summary:\n\s+Success rate:", r"^Summary:", server_reports.hey),
-    "pgbench": (
-        r"^number of transactions actually processed:|^pgbench \(",
-        r"^transaction type:",
-        server_reports.pgbench,
-    ),
-    "sysbench": (r"^sysbench \d", r"^sysbench \d", server_reports.sysbench),
     "redis-benchmark": (r"^\s*\d+ parallel clients", r"^====== ", server_reports.redis_benchmark),
 }
 """Tool -> (pattern of a line that only it prints, pattern of the first line of a run, reader of a run)."""

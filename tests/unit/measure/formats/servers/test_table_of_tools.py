@@ -53,7 +53,7 @@ RIGHT: dict[str, tuple[str, float | None, float | None, float, float | None, dic
 
 def test_every_field_file_has_its_right_answer_and_every_tool_that_is_read_a_file() -> None:
     assert RIGHT.keys() == {path.name for path in FIELD.iterdir()}
-    named = {right[0] for right in RIGHT.values()} | {"vLLM"}
+    named = {right[0] for right in RIGHT.values()} | {"vLLM"} | {path.name for path in SERVERS.iterdir()}
     assert {tool.name for tool in tools() if not tool.instead} <= named
 
 
@@ -117,15 +117,30 @@ def test_a_computed_response_says_so_and_few_rounds_are_remarked() -> None:
 
 
 def test_an_interrupted_run_loses_no_complete_one_beside_it() -> None:
-    for name in ("sysbench-interrupted-then-whole.txt",):
-        sweep = load(SERVERS / name)
-        assert (sweep.points["load"].iloc[0], sweep.points["throughput_per_s"].iloc[0]) == (4, 612.04)
-        (found,) = [f for f in sweep.findings if f.check == "interrupted-run"]
-        assert "run 1 has no total number of events" in found.message
+    sweep = load(SERVERS / "sysbench-interrupted-then-whole.txt")
+    assert (sweep.points["load"].iloc[0], sweep.points["throughput_per_s"].iloc[0]) == (4, 612.04)
+    (found,) = [f for f in sweep.findings if f.check == "interrupted-run"]
+    assert "run 1 has no total number of events" in found.message
     whole = (SERVERS / "sysbench" / "sysbench-t1.txt").read_text("utf-8")
     assert len(runs_in(whole + whole[: len(whole) // 2], "s.txt")) == 1
     with pytest.raises(DataError, match="has no "):
         runs_in(whole[: len(whole) // 2], "s.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "lacks"),
+    [
+        ("bombardier.txt", "Reqs/sec", "Latency"),
+        ("h2load.txt", "finished in", "time for request"),
+        ("rados.txt", "Average IOPS", "Average Latency"),
+        ("vegeta.txt", "Duration", "Latencies"),
+        ("ycsb-threads.txt", "[OVERALL], Throughput", "AverageLatency"),
+    ],
+)
+def test_a_text_that_was_cut_off_before_its_latency_is_no_run(name: str, last: str, lacks: str) -> None:
+    above, found, below = (FIELD / name).read_text("utf-8").partition(last)
+    with pytest.raises(DataError, match=f"^c.txt has no {lacks}: the run was interrupted"):
+        runs_in(above + found + below.partition("\n")[0] + "\n", "c.txt")
 
 
 def test_the_reason_in_the_text_is_quoted() -> None:
