@@ -24,7 +24,7 @@ from typing import Any
 from measure.errors import DataError, ToolFailedError
 from measure.findings import Finding
 from measure.formats.command_output import CommandOutput, Placeholder, command_sweep
-from measure.machine.process import Finished, find_tool, now, run_tool
+from measure.machine.process import Finished, RunByCommand, find_tool, now, run_tool
 from measure.store.directory import SweepStore
 from measure.store.measuring import (
     Measurement,
@@ -55,18 +55,13 @@ Watch = Callable[[float, float], None]
 
 
 @dataclass(frozen=True)
-class CommandPoint:
+class CommandPoint(RunByCommand):
     """One run: its key in the store, the number for the placeholder, its round, and the words that are run."""
 
     key: str
     asked: float
     repeat: int
     argv: tuple[str, ...]
-
-    @property
-    def command(self) -> str:
-        """The command as it could be typed into a shell."""
-        return shlex.join(self.argv)
 
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""

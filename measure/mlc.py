@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ from measure.errors import DataError, StoreError, ToolMissingError
 from measure.findings import Finding
 from measure.formats.mlc import W_FLAGS, mlc_sweep
 from measure.machine.host import host_facts
-from measure.machine.process import WITHOUT_MLC, Finished, find_tool, run_tool
+from measure.machine.process import WITHOUT_MLC, Finished, RunByCommand, find_tool, run_tool
 from measure.store.directory import StoredPoint, SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, printed, read_kept
 from measure.sweep import Provenance, Sweep, describe_series, join
@@ -51,7 +50,7 @@ NOT_ROOT = "not root: MLC cannot switch the hardware prefetchers off and will ch
 
 
 @dataclass(frozen=True)
-class MlcRun:
+class MlcRun(RunByCommand):
     """One process: its key in the store, what it measures (None: MLC's own choice), and the exact command."""
 
     key: str
@@ -61,11 +60,6 @@ class MlcRun:
     repeat: int
     argv: tuple[str, ...]
     seconds: float
-
-    @property
-    def command(self) -> str:
-        """The command as it could be typed into a shell."""
-        return shlex.join(self.argv)
 
     def describe(self) -> str:
         """The run in a few words, for a progress bar."""

@@ -32,7 +32,7 @@ from measure.loads import ArrivalRate, Depth
 from measure.machine.contents import Contents
 from measure.machine.host import io_uring_allowed, tool_version
 from measure.machine.own_file import Target, held, is_own, measured_bytes
-from measure.machine.process import find_tool, run_tool
+from measure.machine.process import RunByCommand, find_tool, run_tool
 from measure.machine.safety import TEST_FILE, check_export, check_export_again, check_target, why_no_drive
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError, must_be
@@ -220,18 +220,13 @@ MARGIN_S = 15.0  # a point that exceeds its duration by this counts as hung
 
 
 @dataclass(frozen=True)
-class FioPoint:
+class FioPoint(RunByCommand):
     """One point to be measured: its key in the store, its workload, and the exact command."""
 
     key: str
     job: FioJob
     repeat: int
     argv: tuple[str, ...]
-
-    @property
-    def command(self) -> str:
-        """The command as it could be typed into a shell."""
-        return shlex.join(self.argv)
 
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""

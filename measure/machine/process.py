@@ -12,6 +12,7 @@ import ctypes
 import os
 import platform
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -68,6 +69,17 @@ def _exchanged(text: bytes, names: Mapping[str, str]) -> bytes:
     for old, new in names.items():
         text = re.sub(re.escape(os.fsencode(old)) + rb"(?![\w.-])", lambda _, new=new: os.fsencode(new), text)  # type: ignore[misc]
     return text
+
+
+class RunByCommand:
+    """A planned point that one command measures."""
+
+    argv: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The command as it could be typed into a shell."""
+        return shlex.join(self.argv)
 
 
 @dataclass(frozen=True)
