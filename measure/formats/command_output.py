@@ -19,7 +19,7 @@ from measure.findings import Finding
 from measure.formats.by_format import Format, InputFile, sniff, sweep_of
 from measure.formats.own_line import OwnLine, own_line
 from measure.formats.server_reports import ServerRun, servers_sweep
-from measure.formats.servers import reader_of
+from measure.formats.servers import runs_in
 from measure.formats.which_kind import CHECK, NO_PAUSE, ORIGIN_OF_KIND, of_its_kind
 from measure.loads import ArrivalRate
 from measure.origin import MEASURED, ORIGIN, told
@@ -57,10 +57,13 @@ def command_sweep(outputs: Mapping[str, CommandOutput], placeholder: Placeholder
     """
     with reading(", ".join(list(outputs)[:3])):
         kinds = {name: _kind(output.text, name) for name, output in outputs.items()}
-        if len(set(kinds.values())) > 1:
-            first, other = next((a, b) for a in kinds for b in kinds if kinds[a] != kinds[b])
-            raise DataError(f"{first} and {other} are outputs of different kinds; run one tool at every load")
-        sweep = _fio(outputs, placeholder) if "fio" in kinds.values() else _of_runs(outputs, placeholder, program)
+        first, kind = next(iter(kinds.items()))
+        if others := [name for name in kinds if kinds[name] != kind]:
+            raise DataError(f"{first} and {others[0]} are outputs of different kinds; run one tool at every load")
+        if kind == "fio":
+            sweep = _fio(outputs, placeholder)
+        else:
+            sweep = _of_runs(outputs, placeholder, program, has_own_lines=kind == "own line")
         _check_follows(sweep, outputs, placeholder)
         return sweep
 
@@ -95,9 +98,11 @@ def _fio(outputs: Mapping[str, CommandOutput], placeholder: Placeholder) -> Swee
     return sweep
 
 
-def _of_runs(outputs: Mapping[str, CommandOutput], placeholder: Placeholder, program: str) -> Sweep:
+def _of_runs(
+    outputs: Mapping[str, CommandOutput], placeholder: Placeholder, program: str, *, has_own_lines: bool
+) -> Sweep:
     """The sweep of load generators' outputs, or of own lines."""
-    lines = {n: line for n, o in outputs.items() if not reader_of(o.text) and (line := own_line(o.text, n))}
+    lines = {n: line for n, o in outputs.items() if has_own_lines and (line := own_line(o.text, n))}
     scale = _scale_of_latency(lines, outputs, placeholder)
     runs: dict[str, Sequence[ServerRun]] = {}
     not_printed = []
@@ -139,8 +144,7 @@ def _with_remedies(sweep: Sweep) -> Sweep:
 
 def _single(text: str, name: str) -> ServerRun:
     """The one run of a load generator's output."""
-    read = reader_of(text)
-    runs = read(text, name) if read is not None else []
+    runs = runs_in(text, name)
     if len(runs) != 1:
         series = ", ".join(dict.fromkeys(run.series for run in runs if run.series))
         raise DataError(

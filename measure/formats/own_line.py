@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from measure.errors import DataError
 from measure.formats.tables.cells import number
 from measure.formats.tables.column_names import OPEN_UNIT, ColumnRole, recognise, weakly_recognised
+from measure.formats.tables.layouts import separator_of
 
-_SEPARATORS = (",", ";", "\t")
 _PERCENTILES = {"latency_p50": 50.0, "latency_p95": 95.0, "latency_p99": 99.0, "latency_p999": 99.9}
 _LOADS = ("depth", "clients", "arrival_rate")
 _USED = {"throughput", "latency", "latency_sd", *_PERCENTILES, *_LOADS}
@@ -70,10 +70,10 @@ def _json_lines(text: str, lines: list[str]) -> Iterator[dict[str, str]]:
 def _csv_line(lines: list[str], name: str) -> dict[str, str] | None:
     """The cells of the last line of numbers under the last header with a throughput; None without a header."""
     for place in range(len(lines) - 1, -1, -1):
-        for separator in _SEPARATORS:
-            header = [cell.strip().strip('"') for cell in lines[place].split(separator)]
-            if "throughput" in _roles(header):
-                return _row(header, lines[place + 1 :], separator, name)
+        separator = separator_of(lines[place]) or ","
+        header = [cell.strip().strip('"') for cell in lines[place].split(separator)]
+        if "throughput" in _roles(header):
+            return _row(header, lines[place + 1 :], separator, name)
     return None
 
 
