@@ -16,7 +16,8 @@ from measure.errors import DataError
 from measure.formats.tables.column_names import OPEN_UNIT, UNITS, recognise
 
 SEPARATORS = "\t;,"
-_RULE = re.compile(r"[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*[-─━═=]{2,}[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*")
+_FRAME = r"[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*"
+_RULE = re.compile(rf"{_FRAME}[-─━═=]{{2,}}{_FRAME}")
 _BARS = re.compile(r"(?<!\\)[|│║]")
 _EMPHASIS = re.compile(r"^(\*{1,3}|_{2,3}|`|~~)(.*)\1$")
 _FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
@@ -69,7 +70,7 @@ def _cells_of(lines: Sequence[tuple[int, str]]) -> Body:
 
 
 def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
-    """The table below a title of ``skip`` lines, of which none is a header; None where there is no such table."""
+    """The table below a title of ``skip`` lines; None where there is none, or a line of the title is a header."""
     if len(lines) < skip + 2:
         return None
     body = _cells_of(lines[skip:])
@@ -103,9 +104,9 @@ def _with_tabs(lines: list[str]) -> list[str]:
 
 
 def _framed(lines: Sequence[tuple[int, str]]) -> Body | None:
-    """The first table between bars, its cells without bars and emphasis; rows of a second one with the same header too.
+    """The first table between bars, without bars and emphasis, and the rows of others with the same header.
 
-    A rule below the header marks it, or that every line has the same number of bars, two or more.
+    Its header is marked by a rule below it; without one, all lines have the same number of bars, two or more.
     """
     rows = [(n, _cells(line)) for n, line in lines if _BARS.search(line) and not _RULE.fullmatch(line)]
     rules = [n for n, line in lines if _RULE.fullmatch(line) and re.search(r"[|+│┼╪║╬]", line)]
@@ -178,9 +179,10 @@ def _is_figure(cell: str) -> bool:
 
 
 def upright(rows: Sequence[Sequence[str]], is_known: Callable[[str], bool]) -> list[list[str]]:
-    """The rows of a table that lies on its side turned; others as they are.
+    """The rows and columns of a table that lies on its side, exchanged; the rows of any other table unchanged.
 
-    Such a table has names in its first column alone, of which two or more are ``is_known``, and numbers behind them.
+    A table lies on its side where its first column holds names, two or more of them ``is_known``, and its first row
+    numbers.
 
     >>> upright([["clients", "1", "8"], ["tps", "90", "500"]], lambda name: True)
     [['clients', 'tps'], ['1', '90'], ['8', '500']]
@@ -208,20 +210,20 @@ _SPREAD = re.compile(r"(?P<value>[+-]?[\d.,]*\d)\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?(
 def without_units(
     header: Sequence[str], rows: Sequence[tuple[int, Mapping[str, str]]], name: str
 ) -> tuple[dict[str, str], list[tuple[int, dict[str, str]]]]:
-    """The new name of each column, and the rows, without times, rates or bandwidths whose cells have units.
+    """The name of each column and the rows, with the units of times, rates and bandwidths in names instead of cells.
 
-    A unit that the column's name lacks goes into its name. Cells of several units are brought to that of the first.
-    DataError for a cell without a unit among others with units.
+    A unit is added to a name that has none. Cells with another unit than the first cell are converted. Raises DataError
+    for a time without a unit among others with units.
     """
     names = {column: column for column in header}
     cells = [(line, dict(row)) for line, row in rows]
     for column in header:
         found = [_split(row[column]) for _, row in cells]
         units = [unit for _, unit in found if unit]
-        if not units or not all(unit or not value or not _is_figure(value) for value, unit in found):
-            lonely = next((i for i, (value, unit) in enumerate(found) if not unit and _is_figure(value)), None)
-            if units and lonely is not None and all(unit in _TIMES for unit in units):
-                _refuse_bare(column, *cells[lonely], units[0], name)
+        bare = [cell for cell, (value, unit) in zip(cells, found, strict=True) if not unit and _is_figure(value)]
+        if units and bare and all(unit in _TIMES for unit in units):
+            _refuse_bare(column, *bare[0], units[0], name)
+        if bare or not units:
             continue
         known = recognise(column)
         own = known.unit if known is not None and known.unit != OPEN_UNIT else ""
