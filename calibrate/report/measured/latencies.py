@@ -21,13 +21,12 @@ from calibrate.report.drawing import (
     powers_of_two,
 )
 from calibrate.report.measured.directions import POOLED, SPREAD, pooled
-from calibrate.report.measured.points import PERCENTILES
 from calibrate.report.measured.views import lines
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
 from measure.datasets import about, dataset_latencies
 from measure.formats.tables.latencies import LatencyTable
-from measure.sweep import Provenance
+from measure.sweep import PERCENTILES, Provenance
 from measure.units import format_duration
 
 NO_CURVE = "No knee is fitted: the table has latencies, but no throughput."

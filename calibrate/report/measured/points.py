@@ -21,10 +21,9 @@ from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, of_mean, reason_of
 from measure.repeats import flag_outliers, half_width, intervals
-from measure.sweep import Sweep, describe_series
+from measure.sweep import PERCENTILES, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_bytes
 
-PERCENTILES = {"latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9"}
 _PUBLISHED = "bandwidth_published_bytes_per_s"
 _AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", _PUBLISHED, "latency_s", "latency_sd_s", *PERCENTILES)
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)

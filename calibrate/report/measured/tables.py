@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.measured.points import PERCENTILES, MeasuredData
+from calibrate.report.measured.points import MeasuredData
 from calibrate.report.table_text import end_of, origin_of, quantity_text, shown
 from calibrate.report.view import FormattedTable
 from measure.origin import MEASURED, as_measured
+from measure.sweep import PERCENTILES
 
 MOST_LOADS = 3
 MOST_LINES = 8

@@ -32,7 +32,7 @@ from calibrate.report.drawing import (
 )
 from calibrate.report.measured.directions import direction_views
 from calibrate.report.measured.grids import both_rates, heat_maps
-from calibrate.report.measured.points import PERCENTILES, MeasuredData
+from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.tables import (
     axis_of,
     columns_of,
@@ -50,6 +50,7 @@ from measure import repeats
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay
 from measure.origin import IN_PLOTS, as_measured, as_published, corrected_rows, foot_lines, symbols
+from measure.sweep import PERCENTILES
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 
