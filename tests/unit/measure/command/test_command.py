@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from measure.command import MARK, CommandPlan, plan_command, run_command
+from measure.command import MARK, plan_command, run_command
 from measure.errors import StoreError, ToolFailedError, ToolMissingError
 from measure.loading import load
 
@@ -143,4 +143,3 @@ def test_a_run_knows_its_mark_and_keeps_the_environment(tmp_path: Path) -> None:
     text = f"""sh -c 'test -n "${MARK}" && test -n "$PATH" && echo "{{\\"throughput\\": {{N}}}}"'"""
     sweep = run_command(plan_command(text, [7]), tmp_path / "out")
     assert sweep.points["throughput_per_s"].tolist() == [7.0]
-    assert isinstance(plan_command(text, [7]), CommandPlan)
