@@ -188,16 +188,15 @@ def read_command_store(store: SweepStore) -> Sweep:
     kept = read_kept(store, lambda text, point: (point, CommandOutput(text, point.asked("load"))))
     kept.check_any()
     text = str(store.manifest.get("settings", {}).get("command", ""))
-    with_text = CommandPlan(text, placeholder_of(text), shell=False, limit_s=LIMIT_S)
+    known = kept.provenance
     outputs = {point.key: output for point, output in kept.values}
-    sweep = command_sweep(outputs, with_text.placeholder, with_text.program)
+    sweep = command_sweep(outputs, placeholder_of(text), known.tool)
     records = {point.key: point.record for point, _ in kept.values}
     own = [records[source] for source in sweep.points["source"]]
     points = sweep.points.assign(
         started_at=[record["started_at"] for record in own], repeat=sweep.points.groupby(["series", "load"]).cumcount()
     )
     points[HOST_BUSY] = [float(record.get(HOST_BUSY, "nan")) for record in own]
-    known = kept.provenance
     left = [Finding("left-behind", "info", str(note)) for r in records.values() if (note := r.get("left_behind"))]
     return replace(
         sweep,
@@ -279,8 +278,9 @@ def end_left_behind(mark: str) -> list[str]:
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if process.environ().get(MARK) == mark:
-                ended.append(process.name())
+                name = process.name()
                 process.kill()
+                ended.append(name)
     return ended
 
 
