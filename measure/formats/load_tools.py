@@ -161,6 +161,10 @@ def _plain(text: str, tool: Tool, name: str) -> float:
 # --- runs -------------------------------------------------------------------------------------------------------------
 
 
+COARSE_MEANS = 20
+"""The least mean that is not too coarse, as a multiple of the least such deviation: ab prints it in tenths of a ms."""
+
+
 def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     """The run that has these fields. DataError where it has no throughput, or no answer."""
     for key, what in tool.needs.items():
@@ -181,6 +185,7 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         asked = load_of_a_count(rate, mean or 0.0, asked, span)
     if not asked and clients is None and mean is None:
         raise lacking("mean response time", name)
+    deviation = first.get("s", 0.0)
     is_one_kind = len(found.get("w", ())) < 2
     percentiles = {p: t for key, p in _PERCENTILES.items() if is_one_kind and (t := first.get(key))}
     notes = [] if asked or not percentiles else [CLOSED_LOOP]
@@ -196,7 +201,7 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         rate_per_s=asked or None,
         gaps=tool.arrivals or "paced",
         percentiles=percentiles,
-        sd_s=(first.get("s") if is_one_kind and mean else None) or math.nan,
+        sd_s=deviation if is_one_kind and deviation and deviation >= tool.coarse / COARSE_MEANS else math.nan,
         requests=count or None,
         failed=failed,
         notes=tuple(notes),

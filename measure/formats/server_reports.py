@@ -1,6 +1,6 @@
 """Reads runs of load generators, and joins several into a sweep over clients, or over rates in an open loop.
 
-The texts of wrk, ab, hey, oha and redis-benchmark, and Locust's CSV files.
+The texts of wrk, hey, oha and redis-benchmark, and Locust's CSV files.
 """
 
 from __future__ import annotations
@@ -238,9 +238,6 @@ CLOSED_LOOP = (
     "the tail under arrivals at a rate is longer"
 )
 
-AB_LEAST_S, AB_LEAST_SD_S = 0.01, 5e-4
-"""ab prints mean times in whole ms and their deviation in tenths; below these it is too coarse."""
-
 CUT_OFF = "aborted due to deadline"
 """oha's error for requests still in flight at the end of the run: not a failure of the server."""
 
@@ -341,29 +338,6 @@ def wrk2(text: str, name: str) -> ServerRun:
     run = wrk(text, name)
     rate = run.throughput_per_s
     return replace(run, tool="wrk2", clients=None, rate_per_s=rate, gaps="paced", notes=(PACED_LOOP,))
-
-
-def ab(text: str, name: str) -> ServerRun:
-    """Read a run of ApacheBench, whose mean time per request is clients / throughput; connection times are whole ms."""
-    clients = number(r"^Concurrency Level:\s+(\d+)", text, "Concurrency Level", name)
-    rate = number(r"^Requests per second:\s+([\d.]+)", text, "Requests per second", name)
-    measured = maybe(r"^Total:\s+\d+\s+(\d+)", text) / 1e3
-    spread = maybe(r"^Total:\s+\d+\s+\d+\s+([\d.]+)", text) / 1e3
-    percents = {float(p): float(t) / 1e3 for p, t in re.findall(r"^\s*(\d+)%\s+(\d+)", text, re.MULTILINE)}
-    coarse = measured < AB_LEAST_S
-    other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first response: not an error
-    notes = ["ab measures whole milliseconds: the mean is clients / throughput (Little's law)"] if coarse else []
-    return ServerRun(
-        "ab",
-        rate,
-        None if coarse else measured,
-        clients=clients,
-        percentiles=percents,
-        sd_s=spread if spread >= AB_LEAST_SD_S else math.nan,
-        requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
-        failed=maybe(r"^Failed requests:\s+(\d+)", text) - other_length + maybe(r"^Non-2xx responses:\s+(\d+)", text),
-        notes=(CLOSED_LOOP, *notes),
-    )
 
 
 def hey(text: str, name: str) -> ServerRun:

@@ -198,7 +198,6 @@ Reader = Callable[[str, str], ServerRun]
 TEXTS: Mapping[str, tuple[str, str, Reader]] = {
     "wrk2": (server_reports.WRK2, r"^Running .* test @ ", server_reports.wrk2),
     "wrk": (r"^Running .* test @ ", r"^Running .* test @ ", server_reports.wrk),
-    "ab": (r"^This is ApacheBench|^Concurrency Level:", r"^Concurrency Level:", server_reports.ab),
     "hey": (r"^Summary:\n\s+Total:\s+[\d.]+ secs", r"^Summary:", server_reports.hey),
     "oha": (r"^Summary:\n\s+Success rate:", r"^Summary:", server_reports.hey),
     "redis-benchmark": (r"^\s*\d+ parallel clients", r"^====== ", server_reports.redis_benchmark),

@@ -136,15 +136,16 @@ def test_an_interrupted_run_loses_no_complete_one_beside_it() -> None:
 @pytest.mark.parametrize(
     ("name", "last", "lacks"),
     [
-        ("bombardier.txt", "Reqs/sec", "Latency"),
-        ("h2load.txt", "finished in", "time for request"),
-        ("rados.txt", "Average IOPS", "Average Latency"),
-        ("vegeta.txt", "Duration", "Latencies"),
-        ("ycsb-threads.txt", "[OVERALL], Throughput", "AverageLatency"),
+        ("ab/ab-c16.txt", "Requests per second", "Connection Times"),
+        ("field/bombardier.txt", "Reqs/sec", "Latency"),
+        ("field/h2load.txt", "finished in", "time for request"),
+        ("field/rados.txt", "Average IOPS", "Average Latency"),
+        ("field/vegeta.txt", "Duration", "Latencies"),
+        ("field/ycsb-threads.txt", "[OVERALL], Throughput", "AverageLatency"),
     ],
 )
 def test_a_text_that_was_cut_off_before_its_latency_is_no_run(name: str, last: str, lacks: str) -> None:
-    above, found, below = (FIELD / name).read_text("utf-8").partition(last)
+    above, found, below = (SERVERS / name).read_text("utf-8").partition(last)
     with pytest.raises(DataError, match=f"^c.txt has no {lacks}: the run was interrupted"):
         runs_in(above + found + below.partition("\n")[0] + "\n", "c.txt")
 
