@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from measure.errors import DataError
-from measure.formats.server_reports import CLOSED_LOOP, ServerRun, each_run, lacking, load_of_a_count
+from measure.formats.server_reports import CLOSED_LOOP, ServerRun, each_run, lacking, load_of_a_count, parts_of
 from measure.loads import Gaps
 from measure.units import parse_duration
 
@@ -231,7 +231,6 @@ def _failed(found: Fields, first: Mapping[str, float]) -> float:
 
 def runs_of_text(tool: Tool, text: str, name: str, read: Callable[[Fields, str], ServerRun]) -> list[ServerRun]:
     """The runs in a text; what stands above the first, such as a batch size, holds for all."""
-    starts = next((at for line in tool.begins if (at := [m.start() for m in re.finditer(line, text, re.M)])), [0])
-    parts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-    above = fields_of_text(tool, text[: starts[0]], name)
+    head, *parts = parts_of(text, tool.begins)
+    above = fields_of_text(tool, head, name)
     return each_run(parts, name, lambda part, where: read({**above, **fields_of_text(tool, part, where)}, where))

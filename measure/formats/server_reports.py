@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -268,6 +268,12 @@ def cause_in(text: str) -> str:
     """What a text says of why it has no result, for the end of a sentence; empty where it says nothing."""
     line = _CAUSE.search(text)
     return f"; it says {' '.join(line[0].split())[:_LONGEST_CAUSE]!r}" if line else ""
+
+
+def parts_of(text: str, begins: Iterable[str]) -> list[str]:
+    """The text above the first run, then that of each run, which the first pattern found begins; else all is one."""
+    starts = next((at for line in begins if (at := [m.start() for m in re.finditer(line, text, re.MULTILINE)])), [0])
+    return [text[start:end] for start, end in pairwise([0, *starts, len(text)])]
 
 
 def each_run(parts: Sequence[str], name: str, read: Callable[[str, str], ServerRun]) -> list[ServerRun]:

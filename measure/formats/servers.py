@@ -10,14 +10,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from measure.errors import DataError
 from measure.formats import server_reports
 from measure.formats.load_tools import Tool, fields_of_document, parse_seconds, run_of, runs_of_text, tool_of, tools
 from measure.formats.sample_logs import looks_like_samples, samples
-from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, each_run, load_of_a_count, servers_sweep
+from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, load_of_a_count, servers_sweep
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
 from measure.units import plain_number
@@ -268,9 +267,8 @@ def _lines(text: str) -> str:
 def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun]:
     """The runs in one text, one after another as ``cat`` joins them; errors name a run by its number."""
     text = _lines(text)
-    at = [m.start() for m in re.finditer(begins, text, re.MULTILINE)]
-    parts = [text[start:end] for start, end in pairwise([*at, len(text)])]
-    return each_run(parts if len(at) > 1 else [text], name, read)
+    _, *parts = server_reports.parts_of(text, [begins])
+    return server_reports.each_run(parts if len(parts) > 1 else [text], name, read)
 
 
 # --- k6's summary as text ---------------------------------------------------------------------------------------------
