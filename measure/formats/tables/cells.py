@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from measure.errors import DataError
-from measure.formats.tables.column_names import UNITS, ColumnRole, recognise
+from measure.formats.tables.column_names import UNITS, ColumnRole
 from measure.formats.tables.layouts import body_of, header_of, upright
 from measure.text_files import HEAD_BYTES, check_rows
 
@@ -71,7 +71,7 @@ def read_table(text: str, name: str) -> TextTable:
         listed = [([cell.strip() for cell in cells], body.numbers[reader.line_num - 1]) for cells in reader]
     except csv.Error as error:
         raise DataError(f"{name} cannot be read as a table: {error}; save it as plain CSV") from error
-    turned = upright([cells for cells, _ in listed], lambda column: recognise(column) is not None)
+    turned = upright([cells for cells, _ in listed])
     if turned and turned[0] != listed[0][0]:
         listed = [(cells, body.numbers[0]) for cells in turned]
     header, taken = header_of([cells for cells, _ in listed[:3]])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from measure.errors import DataError
@@ -178,13 +178,12 @@ def _is_figure(cell: str) -> bool:
     return _BARE.match(cell.strip()) is not None
 
 
-def upright(rows: Sequence[Sequence[str]], is_known: Callable[[str], bool]) -> list[list[str]]:
+def upright(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """The rows and columns of a table that lies on its side, exchanged; the rows of any other table unchanged.
 
-    A table lies on its side where its first column holds names, two or more of them ``is_known``, and its first row
-    numbers.
+    A table lies on its side where its first column holds names, two or more of them known, and its first row numbers.
 
-    >>> upright([["clients", "1", "8"], ["tps", "90", "500"]], lambda name: True)
+    >>> upright([["clients", "1", "8"], ["tps", "90", "500"]])
     [['clients', 'tps'], ['1', '90'], ['8', '500']]
     """
     plain = [list(row) for row in rows]
@@ -192,7 +191,9 @@ def upright(rows: Sequence[Sequence[str]], is_known: Callable[[str], bool]) -> l
     if len(plain) < 2 or len(lengths) > 1 or lengths == {1}:
         return plain
     names = [row[0] for row in plain]
-    if not all(map(_is_figure, plain[0][1:])) or any(map(_is_figure, names)) or sum(map(is_known, names)) < 2:
+    if not all(map(_is_figure, plain[0][1:])) or any(map(_is_figure, names)):
+        return plain
+    if sum(recognise(name) is not None for name in names) < 2:
         return plain
     return [list(column) for column in zip(*plain, strict=True)]
 
@@ -213,7 +214,7 @@ def without_units(
     """The name of each column and the rows, with the units of times, rates and bandwidths in names instead of cells.
 
     A unit is added to a name that has none. Cells with another unit than the first cell are converted. Raises DataError
-    for a time without a unit among others with units.
+    for a cell that cannot be converted, and for a time without a unit among others with units.
     """
     names = {column: column for column in header}
     cells = [(line, dict(row)) for line, row in rows]
@@ -227,9 +228,17 @@ def without_units(
             continue
         known = recognise(column)
         own = known.unit if known is not None and known.unit != OPEN_UNIT else ""
-        target, names[column] = _target(column, own, units[0])
-        for (_, row), (value, unit) in zip(cells, found, strict=True):
-            row[column] = value if unit in ("", target) else _rescaled(value, unit, target)
+        target, renamed = _target(column, own, units[0])
+        values = [value if unit in ("", target) else _rescaled(value, unit, target) for value, unit in found]
+        if None in values:
+            if recognise(renamed) is None:
+                continue
+            line, row = cells[values.index(None)]
+            where = f"{row[column][:40]!r} in line {line}, column {column!r}"
+            raise DataError(f"{name}: {where} cannot be converted to {target}; write all of its cells in {target}")
+        names[column] = renamed
+        for (_, row), value in zip(cells, values, strict=True):
+            row[column] = value or ""
     return names, [(line, {names[column]: cell for column, cell in row.items()}) for line, row in cells]
 
 
@@ -265,10 +274,11 @@ def _bandwidth(unit: str) -> str:
     return re.sub(r"(?<=B)(?:ps|/sec)$", "/s", unit)
 
 
-def _rescaled(value: str, unit: str, target: str) -> str:
+def _rescaled(value: str, unit: str, target: str) -> str | None:
+    """The number in the target's unit; None for a unit of another kind, or a number with a comma or a prefix."""
     scales = _TIMES if unit in _TIMES else _SPEEDS
     if unit not in scales or target not in scales or not re.fullmatch(r"[+-]?\d*\.?\d+", value):
-        return value
+        return None
     factor = scales[unit] / scales[target]
     number = float(value)
     return repr(number * round(factor) if factor >= 1 else number / round(1 / factor))

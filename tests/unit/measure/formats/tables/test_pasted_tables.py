@@ -46,6 +46,8 @@ def test_a_bandwidth_in_cells_gives_the_throughput_by_the_block() -> None:
         (MARKDOWN.replace("|  9295 ", ""), "t.csv: line 3 has 2 cells under 3 columns; give each row as many cells"),
         (MARKDOWN.replace("| 30951 |", "| 30951 | 7 |"), "line 5 has 4 cells under 3 columns"),
         ("qd,iops,lat\n1,9295,107 us\n4,19086,209\n", "'209' in line 3, column 'lat' has no unit, and others have us"),
+        ("qd;iops;lat\n1;100;2,5 ms\n4;200;950,5 us\n", "'950,5 us' in line 3, column 'lat' cannot be converted to ms"),
+        ("qd,iops,lat\n1,100,2 ms\n4,200,9295 /s\n", "'9295 /s' in line 3, column 'lat' cannot be converted to ms"),
         ("load,req/s,latency_us\n0.5,100,100\n0.9,200,200\n", "a load cannot be found"),  # a share of the capacity
         (
             "setting,foo,bar\n1,2.5,3\n4,5.5,4\n",
