@@ -133,9 +133,13 @@ def _value(key: str, text: str, tool: Tool, name: str) -> float:
     if key not in _TIMES:
         prefix = _PREFIX.get(text[-1:], 1.0)
         return _plain(text.rstrip("kKMG "), tool, name) * prefix
-    if re.fullmatch(_NUMBER, text):
-        return parse_duration(f"{_plain(text, tool, name)!r}{'s' if key == 'span' else tool.time}")
-    return parse_seconds(text)
+    found = re.match(_NUMBER, text)
+    digits = found[0] if found else ""
+    unit = text.removeprefix(digits).strip()
+    if unit and "," not in digits:
+        return parse_seconds(text)
+    unit = unit or ("s" if key == "span" else tool.time)
+    return parse_duration(f"{_plain(digits, tool, name)!r}{_UNITS.get(unit, unit)}")
 
 
 def parse_seconds(text: str) -> float:

@@ -181,6 +181,20 @@ def test_localised_numbers_are_read_or_asked_about() -> None:
         runs_in(text.replace("6294", "6,294"), "r.txt")
 
 
+@pytest.mark.parametrize(("printed", "seconds"), [("0,229 ms", 229e-6), ("12,5 ms", 12.5e-3), ("0.229 ms", 229e-6)])
+def test_a_time_with_its_unit_may_have_a_decimal_comma(printed: str, seconds: float) -> None:
+    text = (SERVERS / "pgbench" / "pgbench-c4.txt").read_text("utf-8")
+    assert "latency average = 0.229 ms" in text
+    (run,) = runs_in(text.replace("0.229 ms", printed), "p.txt")
+    assert run.response_s == pytest.approx(seconds)
+
+
+def test_a_time_whose_comma_may_separate_thousands_is_asked_about() -> None:
+    text = (SERVERS / "pgbench" / "pgbench-c4.txt").read_text("utf-8")
+    with pytest.raises(DataError, match=r"p.txt: '2,345' may be 2.345 or 2345; run pgbench with LC_ALL=C"):
+        runs_in(text.replace("0.229 ms", "2,345 ms"), "p.txt")
+
+
 def test_times_of_several_parts_add_up() -> None:
     assert parse_seconds("1m2.5s") == 62.5
     assert parse_seconds("1h1m1s") == 3661
