@@ -180,7 +180,7 @@ def _too_few(sweep: measure.Sweep, longest_s: float, seconds: float) -> CommandE
     rows = sweep.points[["throughput_per_s", "load"]].itertuples(index=False)
     figures = ", ".join(f"{format_rate(rate)} at {sweep.load_type.at(load)}" for rate, load in rows)
     measured = f"a knee needs {FEWEST_LOADS} loads, and only this could be measured: {figures}"
-    if failed := [finding for finding in sweep.findings if finding.check in ("point-failed", "overloaded")]:
+    if failed := [finding for finding in sweep.findings if finding.check == "point-failed"]:
         return CommandError(f"{measured}; {failed[0].message}")
     needed = math.ceil((FEWEST_LOADS + 1) * longest_s)
     return CommandError(
