@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calibrate.changes.change import Change, LoadChange, Ratio
 
 UNLIKE = 1.5
-"""Loads are told apart where the figures of two differ by this factor."""
+"""Loads whose figures differ by more than this factor are named, each with its figure."""
 
 
 def short_text(change: Change) -> str:

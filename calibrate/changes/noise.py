@@ -22,12 +22,12 @@ Arrays of runs are (..., rounds, m): a row a round, NaN where a run is missing. 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr, ndtri, polygamma, psi, stdtrit, zeta
 
 from calibrate.inference.parameters import Array, Mask
@@ -42,6 +42,8 @@ EXACT = 1e-6
 """The least relative standard deviation of a run."""
 BLOCK_LEVEL, BLOCK_DRAWS = 0.02, 4000
 """The probability that pure noise is taken for a changed block of loads, and the number of simulated ratios."""
+WIDENED = 30
+"""The steps of Newton's method, enough for one tail in a million."""
 _SHARES = (np.arange(400) + 0.5) / 400
 
 
@@ -69,9 +71,10 @@ class Noise:
     of_ratio: bool = False
     """Whether the ratio's smoothness gave the variance of runs, for want of repeats."""
 
-    def half_widths(self, tail: float) -> Array:
-        """Half widths (..., m) of the intervals of the log ratios that leave ``tail`` on each side."""
-        return self._half_width(self.run * self.share, self.run_freedom, self.rounds, self.spread, tail)
+    def half_widths(self, tail: float, at: int | slice = slice(None)) -> Array:
+        """Half widths (..., m), or those ``at`` some loads, of intervals of log ratios with ``tail`` on each side."""
+        parts = self.run * self.share, self.run_freedom, self.rounds, self.rounds_freedom, self.spread
+        return self._half_width(*(part[..., at] for part in parts), tail=tail)
 
     def weights(self) -> Array:
         """The inverse variances (..., m) of the loads' runs, of sum 1; equal ones where these are unknown."""
@@ -86,7 +89,9 @@ class Noise:
         with np.errstate(invalid="ignore"):
             freedom = np.where(np.isfinite(whole), whole**2 / (parts**2 / self.run_freedom).sum(axis=-1), 1.0)
         rounds = (weights * np.sqrt(self.rounds)).sum(axis=-1) ** 2  # they move all loads together
-        return self._half_width(whole, freedom, rounds, self.spread_of_mean, tail, of_mean=True)
+        return self._half_width(
+            whole, freedom, rounds, self.rounds_freedom.min(axis=-1), self.spread_of_mean, tail=tail
+        )
 
     def of_sweeps(self, rounds: Array, spread: Array) -> Array:
         """The variance between sweeps, of one sweep: what is assumed and what the old sweeps show, by their weights."""
@@ -109,13 +114,12 @@ class Noise:
         )
 
     def _half_width(
-        self, runs: Array, freedom: Array, rounds: Array, spread: Array, tail: float, *, of_mean: bool = False
+        self, runs: Array, freedom: Array, rounds: Array, of_rounds: Array, spread: Array, *, tail: float
     ) -> Array:
         """Satterthwaite's interval: the variance between sweeps is known but for its factor of ``_widening``."""
         both, seen = 1 + 1 / self.sweeps, self.sweeps - 1
         part = both * ASSUMED_WEIGHT / (ASSUMED_WEIGHT + seen) * rounds
         rest = both * self.of_sweeps(np.zeros_like(spread), spread)
-        of_rounds = self.rounds_freedom.min(axis=-1) if of_mean else self.rounds_freedom
         whole = runs + part + rest * _widening(tail, self.sweeps) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
             together = whole**2 / (runs**2 / freedom + part**2 / of_rounds)
@@ -136,8 +140,11 @@ def _widening(tail: float, sweeps: int) -> float:
     if sweeps == 1:
         return 1.0
     found = np.sqrt((ASSUMED_WEIGHT + chdtri(sweeps - 1, 1 - _SHARES)) / (ASSUMED_WEIGHT + sweeps - 1))
-    normal = -float(ndtri(tail))
-    return float(brentq(lambda factor: float(ndtr(-factor * normal * found).mean()) - tail, 1e-3, 100.0))
+    reach, factor = -ndtri(tail) * found, 1.0
+    for _ in range(WIDENED):  # by Newton's method, from below: the mean is convex
+        slope = (reach * np.exp(-((factor * reach) ** 2) / 2)).mean() / math.sqrt(2 * math.pi)
+        factor += float((ndtr(-factor * reach).mean() - tail) / slope)
+    return factor
 
 
 def noise_of(

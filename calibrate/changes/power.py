@@ -68,7 +68,9 @@ def losses_seen(
         lost = np.quantile(ratio + plain.half_widths(tail_each), POWER, axis=0)
     else:
         lost = np.array([_least(judge, before, after, ratio[:, i], i, tail_each) for i in range(loads)])
-    return lost, float(np.quantile(everywhere, POWER))
+    seen = np.append(lost, np.quantile(everywhere, POWER))
+    seen[seen > NOTHING_LEFT] = np.inf
+    return seen[:-1], float(seen[-1])
 
 
 def _drawn(noise: Noise, scale: Array, runs: Array, random: np.random.Generator) -> Array:
@@ -88,7 +90,7 @@ def _least(judge: Judge, old: Sequence[Array], new: Array, ratio: Array, place: 
     for _ in range(STEPS):
         less = new.copy()
         less[..., place] -= lost
-        before, lost = lost, float(np.quantile(ratio + judge(old, less).half_widths(tail)[..., place], POWER))
+        before, lost = lost, float(np.quantile(ratio + judge(old, less).half_widths(tail, place), POWER))
         if lost <= before * CLOSE:
             return max(lost, before)
         if lost > NOTHING_LEFT:
