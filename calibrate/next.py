@@ -105,10 +105,11 @@ class NextLoad:
     def gain(self, printed: Knee | None = None) -> str:
         """The expected widths of the bands, and of the knee's interval, of a fit to all points with the new one.
 
-        The knee is left out where another one is ``printed``, such as that of a fit to some of the points.
+        The knee is left out where another one is ``printed``, such as that of a fit to some of the points. What would
+        not differ in its printed digits is left out too, so that the text may be empty.
         """
         now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
-        knee = ""
+        gains = [f"bands of about {then}, not {now}"] if now != then else []
         by_load = not isinstance(self.load_type, InjectedDelay)  # of a memory the knee is known by its bandwidth
         same = printed is None or (printed.low, printed.high) == self.knee_now
         if by_load and same and self.knee_now is not None and self.knee_then is not None:
@@ -116,11 +117,11 @@ class NextLoad:
             ranges = (self.knee_now, self.knee_then)
             before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)
             what = "the start of queueing" if isinstance(self.load_type, ClosedLoad) else "the knee"
-            knee = f", and {what} in {after}, not {before}" if before != after else ""
-        return f"a fit to all points then has bands of about {then}, not {now}{knee}"
+            gains += [f"{what} in {after}, not {before}"] if before != after else []
+        return f"a fit to all points then has {', and '.join(gains)}" if gains else ""
 
     def __str__(self) -> str:
-        return f"measure {self.where} next: {self.gain()}"
+        return ": ".join(filter(None, [f"measure {self.where} next", self.gain()]))
 
 
 def _half_width_text(width: float) -> str:

@@ -49,7 +49,7 @@ FLAGGED = frozenset({"outlier", "drift-within-run"})
 """Checks of the audit on single runs, which measuring again may correct."""
 
 HIDES = 0.06
-"""Noise of a point beyond this is told first: it hides what predictions usually miss."""
+"""Noise beyond this share stands in a note below the first line: predictions usually miss by less."""
 
 WIDE = 2.0
 """Bands whose ends differ by more than this factor are wide."""
@@ -72,9 +72,16 @@ def missed_text(percent: float) -> str:
 
 
 def answer(done: Sequence[Comparison]) -> list[str]:
-    """The first lines: what was predicted from which points, the knee, and the errors at the held-out points."""
-    hidden = f"; {not_shown(done[0])}" if len(done) == 1 and not_shown(done[0]) else ""
-    return [f"{_heading(done)}{hidden}", *_knees(done), labelled("MISSED", _missed(done))]
+    """The first lines: what was predicted from which points, the knee, and the errors at the held-out points.
+
+    For one curve, the first line says where its points do not reach the knee, and a note what their noise hides.
+    """
+    heading, hidden = _heading(done), ""
+    if len(done) == 1:
+        hidden = hidden_by_noise(done[0])
+        heading += "; its knee is not reached" if _is_below_knee(done[0]) else ""
+    note = [labelled("NOTE", hidden)] if hidden else []
+    return [heading, *note, *_knees(done), labelled("MISSED", _missed(done))]
 
 
 def answer_table(done: Sequence[Comparison], most: int | None = MOST_POINTS) -> str:
@@ -108,17 +115,21 @@ def _heading(done: Sequence[Comparison]) -> str:
     return f"{counted(len(done), 'curve')}, each predicted from {used} of its {some}"
 
 
-def not_shown(comparison: Comparison) -> str:
-    """What the points of a curve cannot show: a knee that no loader reaches, a device at rest, misses within noise."""
-    parts = []
-    if isinstance(comparison.points.load_type, InjectedDelay) and comparison.knee.load is None:
-        parts.append("the knee, which their loaders do not reach")
+def _is_below_knee(comparison: Comparison) -> bool:
+    """Whether the loaders of a memory do not reach its knee."""
+    return isinstance(comparison.points.load_type, InjectedDelay) and comparison.knee.load is None
+
+
+def hidden_by_noise(comparison: Comparison) -> str:
+    """What the noise of a curve's points hides: the device at rest, errors within the noise; empty for little noise."""
     most, within = float(np.nan_to_num(comparison.points.spread).max()), noise_of_a_point([comparison])
+    sentences = []
     if comparison.fit.doubted and most > HIDES:
-        parts.append(f"the device at rest: repeats of a point differ by up to {format_percent(100 * most)}")
+        differ = f"repeats of a point differ by up to {format_percent(100 * most)}"
+        sentences.append(f"These runs do not show the device at rest: {differ}.")
     if within is not None and within > HIDES:
-        parts.append(f"misses below {format_percent(100 * within)}, the noise of a point")
-    return f"these runs cannot show {', or '.join(parts)}" if parts else ""
+        sentences.append(f"Errors below {format_percent(100 * within)} cannot be told from the noise of a point.")
+    return " ".join(sentences)
 
 
 def noise_of_a_point(done: Sequence[Comparison]) -> float | None:
@@ -165,12 +176,13 @@ def _missed(done: Sequence[Comparison]) -> str:
         if len(known) < held:
             where = "" if not len(known) else f" at {counted(held - len(known), 'point')}"
             unscored.append(f"; {which} {_not_measured(done, which)}{where}: not scored")
-    repeats = f"; repeats differ by {noise}" if (noise := _repeat_noise([c.points for c in done])) else ""
-    within = noise_of_a_point(done)
+    scatter = _repeat_noise([c.points for c in done])
+    repeats = f"; repeats differ by {scatter}" if scatter else ""
+    of, within = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}", noise_of_a_point(done)
+    noise = ""
     if within is not None and scored and max(scored) <= 100 * within:
-        repeats += f": no more than the noise of a point, ±{format_percent(100 * within)}"
-    of = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}"
-    return f"{', '.join(parts) or 'unknown'} ({of}){''.join(unscored)}{repeats}"
+        noise = f", no more than the noise of a point (±{format_percent(100 * within)})"
+    return f"{', '.join(parts) or 'unknown'} ({of}){noise}{''.join(unscored)}{repeats}"
 
 
 def _not_measured(done: Sequence[Comparison], which: str) -> str:
@@ -257,11 +269,11 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
 
 
 def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:
-    """What to measure next, the load that helps most of the curves; empty where no load would help.
+    """What to measure next, the load that helps most of the curves; empty where no load shows a gain.
 
     Each curve has its name, the advice, and the knee that is printed.
     """
-    advised = [(name, one, knee) for name, one, knee in wanted if one is not None]
+    advised = [(name, one, knee) for name, one, knee in wanted if one is not None and one.gain(knee)]
     if not advised:
         return ""
     places = [one.where for _, one, _ in advised]
@@ -364,9 +376,8 @@ def verdict(c: Comparison) -> str:
     flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
     errors = [f for f in c.audit if f.severity == "error"]
     following = next_text([("", c.next, c.knee)])
-    hidden = not_shown(c)
     parts = (
-        f"{hidden[0].upper()}{hidden[1:]}." if hidden else "",
+        hidden_by_noise(c),
         f"{knee_sentence(c.fit)}.",
         f"{_heading([c])}.",
         f"Missed: {_missed([c])}.",

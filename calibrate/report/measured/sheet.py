@@ -16,7 +16,7 @@ from measure.origin import MEASURED, as_measured
 from measure.units import format_duration, format_rate
 
 NEAR = 1.5
-"""Ratios up to this are told in percent."""
+"""Ratios up to this, or down to its inverse, are written in percent, others as a factor."""
 DASHES = {"reads": "dash", "writes": "dot", "latency": "dash"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_up import open_sweep, points_at
@@ -12,6 +14,7 @@ from calibrate.inference.parameters import Estimate
 from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.next import next_load
+from calibrate.prediction.answer import next_text
 from measure import Sweep
 from measure.loads import InjectedDelay
 
@@ -56,6 +59,20 @@ def test_what_it_promises_of_the_bands_is_about_what_comes() -> None:
     assert spread[1] / spread[0] == pytest.approx(
         np.log1p(wanted.half_width_then) / np.log1p(wanted.half_width_now), rel=0.5
     )
+
+
+def test_a_gain_that_does_not_show_is_not_claimed() -> None:
+    wanted = next_load(fit(drive(), [1, 32]))
+    assert wanted is not None
+    bands = replace(wanted, half_width_now=0.1004, half_width_then=0.0999, knee_then=wanted.knee_now)
+    assert bands.gain() == ""
+    assert str(bands) == f"measure {wanted.where} next"
+    knee = replace(bands, knee_now=(2.0, 8.0), knee_then=(3.0, 6.0))
+    assert knee.gain() == "a fit to all points then has the start of queueing in 3.0 to 6.0, not 2.0 to 8.0"
+    printed = fit(drive(), [1, 32]).knee
+    other = ("worse", replace(wanted, load=2.0), printed)
+    assert next_text([("", bands, printed)]) == ""
+    assert next_text([("same", bands, printed), other]).startswith("Measure depth 2 of worse: a fit to all points")
 
 
 def test_no_measured_load_is_named_and_nothing_where_nothing_is_left() -> None:

@@ -174,10 +174,10 @@ def test_next_names_no_other_knee_than_the_one_that_is_printed() -> None:
     assert ends in str(wanted)
 
 
-def memory_in_rounds(seed: int, noise: float, rounds: int = 3) -> Sweep:
+def memory_in_rounds(seed: int, noise: float, rounds: int = 3, loaders: float = 50.0) -> Sweep:
     """A memory whose points scatter by ``noise`` from round to round."""
     random, delay = np.random.default_rng(seed), np.array(DEFAULT_DELAYS, dtype=float)
-    device = np.array([[50.0, 2e-9, 250e-9, 25e-9, 3e8, 1.4]])
+    device = np.array([[loaders, 2e-9, 250e-9, 25e-9, 3e8, 1.4]])
     truth = [figure[0] for figure in DelayLaw().curve(device, delay)]
     runs = []
     for repeat in range(rounds):
@@ -197,27 +197,38 @@ def test_the_bands_of_a_memory_allow_for_what_its_rounds_scatter() -> None:
     assert 0.85 <= np.mean(inside) <= 0.99
 
 
-def test_noise_that_hides_misses_is_said_first() -> None:
+def test_noise_that_hides_misses_is_said_below_the_first_line() -> None:
     noisy, quiet = (compare(memory_in_rounds(1, noise)) for noise in (0.1, 0.005))
-    first = repr(noisy).splitlines()[0]
-    assert "; these runs cannot show " in first
-    assert "misses below " in first
-    assert noisy.verdict().startswith("These runs cannot show ")
-    assert "cannot show misses" not in repr(quiet)
+    note = repr(noisy).splitlines()[1]
+    within = format_percent(100 * (noise_of_a_point([noisy]) or 0))
+    assert note.startswith("NOTE    ")
+    assert f"Errors below {within} cannot be told from the noise of a point." in note
+    assert noisy.verdict().startswith(note.removeprefix("NOTE    "))
+    assert "NOTE" not in repr(quiet)
+    assert not quiet.verdict().startswith("Errors")
+
+
+def test_loaders_that_do_not_reach_the_knee_are_said_in_the_first_line() -> None:
+    few, many = (compare(memory_in_rounds(1, 0.005, loaders=loaders)) for loaders in (5.0, 300.0))
+    assert few.knee.load is None
+    assert repr(few).splitlines()[0].endswith(" alone; its knee is not reached")
+    assert many.knee.load is not None
+    assert repr(many).splitlines()[0].endswith(" alone")
 
 
 def test_a_miss_within_the_noise_of_the_points_is_called_so() -> None:
     found = [compare(memory_in_rounds(seed, 0.1)) for seed in range(3)]
     for c in found:
         missed = max(c.summary().held_out_mape_throughput_pct or 0, c.summary().held_out_mape_response_pct or 0)
-        told = f": no more than the noise of a point, ±{format_percent(100 * (noise_of_a_point([c]) or 0))}" in repr(c)
+        within = format_percent(100 * (noise_of_a_point([c]) or 0))
+        told = f", no more than the noise of a point (±{within})" in repr(c)
         assert told == (missed <= 100 * (noise_of_a_point([c]) or 0))
 
 
-def test_a_point_that_other_programs_disturbed_is_said_first() -> None:
+def test_a_point_that_other_programs_disturbed_is_said_below_the_first_line() -> None:
     quiet = memory_in_rounds(1, 0.005)
     table = quiet.points.copy()
     table.loc[(table["load"] == 200) & (table["repeat"] == 1), "throughput_per_s"] *= 0.5
-    first = repr(compare(replace(quiet, points=table))).splitlines()[0]
-    assert "the device at rest: repeats of a point differ by up to 3" in first
+    note = repr(compare(replace(quiet, points=table))).splitlines()[1]
+    assert note.startswith("NOTE    These runs do not show the device at rest: repeats of a point differ by up to 3")
     assert "at rest" not in repr(compare(quiet))
