@@ -96,6 +96,20 @@ def limits(healthy: Array, level: float) -> Array:
     return np.asarray(-stdtrit(FREEDOMS[chosen], level / CAUTION / (2 * len(healthy))) * scales[chosen])
 
 
+def _beyond_both(values: Array, level: float) -> tuple[Mask, Array]:
+    """The values (n, m) beyond Rosner's limit and that of the other drives' own law, and the latter (m,).
+
+    The others are the drives that Rosner's test suspects nowhere, or, where fewer are left than ``MOST_ODD``
+    allows, those suspected at the fewest loads.
+    """
+    odd = apart(values.T, level).T
+    suspected = odd.sum(axis=1)
+    count = max(np.count_nonzero(suspected == 0), len(values) - int(MOST_ODD * len(values)))
+    others = values[np.argsort(suspected, kind="stable")[:count]]
+    furthest = limits(others, level)
+    return odd & (np.abs(values - np.median(others, axis=0)) > furthest), furthest
+
+
 def _fits(deviates: Array, freedom: float) -> float:
     """The log likelihood of ``deviates`` under Student's law."""
     normed = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - np.log(freedom * np.pi) / 2
@@ -157,10 +171,7 @@ def with_oddness(
         if len(here) >= LEAST and common.any():
             level, known = false_alarms / tests, logs[here][:, common]
             values = np.column_stack([known, known.mean(axis=1)])
-            odd = apart(values.T, level).T
-            usual = values[~odd.any(axis=1)]
-            furthest = limits(usual, level)
-            odd &= np.abs(values - np.median(usual, axis=0)) > furthest
+            odd, furthest = _beyond_both(values, level)
             healthy = [column[~away] for column, away in zip(values.T, odd.T, strict=True)]
             ratios = np.exp(values - np.array([np.median(column) for column in healthy]))
             for row in np.flatnonzero(odd.any(axis=1)):

@@ -72,6 +72,14 @@ def test_the_loss_that_would_have_been_found_is_found():
     assert np.mean(found) >= 0.8
 
 
+def test_a_fleet_whose_drives_are_each_slow_at_another_load_is_judged_too():
+    table = curves(8, 1)
+    for row in range(8):
+        table.iloc[row, row % len(DEPTHS)] *= 0.3
+    found = with_oddness(drives(8), table)[0]["odd"]
+    assert [text.split(" % at ")[1] for text in found] == [f"{DEPTHS[row % len(DEPTHS)]:g}" for row in range(8)]
+
+
 def test_two_models_in_one_folder_are_judged_apart():
     table = pd.concat([curves(12, 1), 2 * curves(10, 2)], ignore_index=True)
     table.iloc[15, 3] *= 0.3
