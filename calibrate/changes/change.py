@@ -311,6 +311,7 @@ def changed(
     idle = len(loads) - 1 if isinstance(kind, InjectedDelay) else 0
     shown = [c.detectable_pct for c in changes]
     least = None if None in shown else max(value for value in shown if value is not None)
+    hidden = least is None or least > 100 * margin
     repeats = float(np.isfinite(new["throughput"]).sum() / len(loads))
     return Change(
         series,
@@ -321,9 +322,7 @@ def changed(
         one("throughput", *peaks),
         least,
         everywhere,
-        None
-        if not inject or (least or math.inf) <= 100 * margin
-        else next_measurement(first, repeats, tail_each, margin),
+        next_measurement(first, repeats, tail_each, margin) if inject and hidden else None,
         _percent(np.median(first.run)),
         100 * math.sqrt(float(first.of_sweeps(np.zeros(1), first.spread_of_mean)[0])),
         len(old),
