@@ -41,6 +41,7 @@ def regions() -> dict[str, Callable[[], str]]:
     from accuracy_memory import rivals
     from any_load import table as any_load_table
     from approximations import table as approximations_table
+    from change_power import alarm_table, loss_table
     from doctools.loads_picture import picture as loads_picture
     from doctools.still import still
     from doctools.weights_picture import picture
@@ -61,13 +62,18 @@ def regions() -> dict[str, Callable[[], str]]:
         "approximations": approximations_table,
         "heavy tails": heavy_tails_table,
         "rounding": rounding_table,
+        "false alarms of changes": lambda: "\n".join(alarm_table(60)),
+        "losses found": lambda: "\n".join(loss_table(30)),
     }
 
 
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
-SLOW = ("drives", "accuracy in short", "memories over a delay", "any load", "approximations", "heavy tails", "rounding")
+SLOW = (
+    *("drives", "accuracy in short", "memories over a delay", "any load", "approximations", "heavy tails", "rounding"),
+    *("false alarms of changes", "losses found"),
+)
 """Regions that take a minute or more."""
 
 

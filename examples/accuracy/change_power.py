@@ -127,7 +127,7 @@ def loss(pairs: Pairs) -> tuple[float, float]:
     return float(100 * np.mean([c.speed < 0 for c in found])), float(np.median(seen))
 
 
-def alarm_table(draws: int, workers: int) -> Iterator[str]:
+def alarm_table(draws: int, workers: int = 1) -> Iterator[str]:
     """A row for all that moves, a column for each number of repeats; the noises of ``NOISE`` take turns."""
     work = [Pairs(NOISE, repeats, moves=moves, draws=draws) for moves in MOVES.values() for repeats in REPEATS]
     found = iter(spread(alarms, work, workers=workers))
@@ -136,7 +136,7 @@ def alarm_table(draws: int, workers: int) -> Iterator[str]:
         yield f"| {name} | {' | '.join(f'{next(found):.0f}' for _ in REPEATS)} |"
 
 
-def loss_table(draws: int, workers: int) -> Iterator[str]:
+def loss_table(draws: int, workers: int = 1) -> Iterator[str]:
     """A row for each noise: how often a quarter lost at one load is found, and the loss that would be seen."""
     varied = MOVES["±3 % as a whole"]
     work = [Pairs([noise], repeats, LOST, moves=varied, draws=draws) for noise in NOISE for repeats in REPEATS]
