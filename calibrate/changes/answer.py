@@ -63,14 +63,19 @@ def _size(ratio: Ratio) -> str:
 
 
 def _beyond(changes: Sequence[LoadChange], change: Change) -> str:
-    """The furthest end of the intervals: ``±12 %``; of unlike loads ``±12 % (depth 16) to ±390 % (depth 1)``."""
-    ends = [(_furthest(c), f"±{format_percent(_furthest(c))}", change.load_type.where([c.load])) for c in changes]
+    """The furthest end of the intervals: ``±12 %``; of unlike loads ``±12 % (depth 16) to ±39 % (depth 1)``."""
+    ends = [(_furthest(c), _either_way(_furthest(c)), change.load_type.where([c.load])) for c in changes]
     (least, near, here), (most, far, there) = min(ends), max(ends)
     if math.isinf(least):
         return "any size"
     if most <= UNLIKE * least:
         return far
     return f"{near} ({here}) to {'any size' if math.isinf(most) else far} ({there})"
+
+
+def _either_way(percent: float) -> str:
+    """``±12 %``; beyond 100 %, by which nothing falls, ``a factor of 4.9``."""
+    return f"±{format_percent(percent)}" if percent <= 100 else f"a factor of {plain_number(1 + percent / 100, 2)}"
 
 
 def _furthest(one: LoadChange) -> float:
@@ -90,7 +95,8 @@ def seen(change: Change) -> str:
     if len(here) == len(found):
         text += "any one load"
     else:
-        most = "none" if len(known) < len(found) else f"up to {format_percent(known[-1])}"
+        some = f"up to {format_percent(known[-1])}" if len(known) > len(here) else ""
+        most = " or ".join(filter(None, [some, "none" if len(known) < len(found) else ""]))
         text += f"{change.load_type.where(dict.fromkeys(load for load, _ in here))} ({most} elsewhere)"
     return f"Seen nine times in ten: {text}{_at_all(change)}; sweeps are {moves}."
 
