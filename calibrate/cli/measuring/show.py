@@ -37,7 +37,7 @@ qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --json
 qsim show --dataset 001-ssd --datasheet read=400k,write=118k --report sheet.html
 """
 
-_SPEAKING = re.compile(r"iops-and-bandwidth-1|.*-reads-against-writes|spread|tails-[12]$")
+_SPEAKING = re.compile(r"iops-and-bandwidth-\d|.*-reads-against-writes|spread|tails-[12]$")
 """Views whose sentence belongs to the answer."""
 MOST_ROWS = 12
 """The most rows of a table that are shown without ``--details``."""

@@ -80,12 +80,11 @@ def _bars_of_a_mix(measured: MeasuredData, number: int, rows: pd.DataFrame) -> V
     spread = rows["read_latency_sd_s"].notna().any() and rows["write_latency_sd_s"].notna().any()
     apart = rows[["read_latency_s", "write_latency_s"]].to_numpy(float)
     log = not spread and spans_decade(apart[np.isfinite(apart)])
-    figure = _bar_figure("reads (%)", axis.title, log=log)
+    figure = bar_figure("reads (%)", axis.title, log=log)
     for name, prefix in parts.items():
         values = as_measured(rows, "latency_s") if not prefix else rows[f"{prefix}latency_s"].to_numpy(float)
-        _add_bars(
-            figure, [shares], name, axis, values, rows[f"{prefix}latency_sd_s"].to_numpy(float) if spread else None
-        )
+        deviations = rows[f"{prefix}latency_sd_s"].to_numpy(float) if spread else None
+        add_bars(figure, [shares], name, axis, values, deviations, COLOURS[name])
     place, load = str(rows["place"].iloc[0]), measured.load_type.at(float(rows["load"].iloc[0]))
     where = ", ".join(part for part in (place, load) if part)
     columns = ["read_fraction", "read_latency_s", "read_latency_sd_s", "write_latency_s", "write_latency_sd_s"]
@@ -125,10 +124,10 @@ def _one_against_the_other(measured: MeasuredData) -> list[View]:
 def _side_by_side(measured: MeasuredData, rows: pd.DataFrame, column: str) -> View:
     axis, word = axis_of(measured, column, rows), word_of(column)
     title = f"{measured.load_name}, below it the {measured.size_name}" if rows["load"].nunique() > 1 else ""
-    figure = _bar_figure(title, axis.title, log=spans_decade(as_measured(rows, column)))
+    figure = bar_figure(title, axis.title, log=spans_decade(as_measured(rows, column)))
     halves = {name: rows[rows["read_fraction"] == share] for name, share in (("reads", 1.0), ("writes", 0.0))}
     for name, half in halves.items():
-        _add_bars(figure, _places(measured, half), name, axis, as_measured(half, column), None)
+        add_bars(figure, _places(measured, half), name, axis, as_measured(half, column), None, COLOURS[name])
     reads, writes = (as_measured(half, column) for half in halves.values())
     kept = columns_of(measured, "series", "size_bytes", "read_fraction", "load")
     title = f"{word.capitalize()} of 100 % reads against 100 % writes"
@@ -160,7 +159,7 @@ def _times(ratio: NDArray[np.float64]) -> str:
 # --- bars -------------------------------------------------------------------------------------------------------------
 
 
-def _bar_figure(x_title: str, y_title: str, *, log: bool = False) -> Drawing:
+def bar_figure(x_title: str, y_title: str, *, log: bool = False) -> Drawing:
     scale = {"type": "log", "nticks": 4} if log else {"rangemode": "tozero"}
     return Drawing(
         barmode="group",
@@ -170,13 +169,14 @@ def _bar_figure(x_title: str, y_title: str, *, log: bool = False) -> Drawing:
     )
 
 
-def _add_bars(
+def add_bars(
     figure: Drawing,
     names: Sequence[Sequence[str]],
     name: str,
     axis: Axis,
     values: NDArray[np.float64],
     deviations: NDArray[np.float64] | None,
+    colour: str | list[str],
 ) -> None:
     """Bars of ``values`` (m,) at ``names``, in one or two levels; a whisker is one deviation, no lower than zero."""
     bar: dict[str, object] = {
@@ -184,9 +184,9 @@ def _add_bars(
         "x": list(names) if len(names) > 1 else names[0],
         "y": axis.of(values),
         "name": name,
+        "marker": {"color": colour},
+        "hovertemplate": f"%{{x}}<br>{name} %{{y:.4g}}<extra></extra>",
     }
-    bar["marker"] = {"color": COLOURS[name]}
-    bar["hovertemplate"] = f"%{{x}}<br>{name} %{{y:.4g}}<extra></extra>"
     if deviations is not None:
         low = np.maximum(values - deviations, 0)
         bar["error_y"] = interval(*map(axis.of, (values, low, values + deviations)), width=4, color=INK)

@@ -194,16 +194,17 @@ def _both(measured: MeasuredData, number: int, rows: pd.DataFrame) -> View:
     name = ", ".join(part for part in (curve, load) if part)
     kept = columns_of(measured, "series", "size_bytes", "load")
     title = f"IOPS and bandwidth over block size: {name}"
-    return View(f"iops-and-bandwidth-{number}", title, _said(found, rows), rows[kept], figure)
+    return View(f"iops-and-bandwidth-{number}", title, _said(found, rows, name), rows[kept], figure)
 
 
-def _said(found: Crossover | None, rows: pd.DataFrame) -> str:
-    """The crossover in a sentence."""
+def _said(found: Crossover | None, rows: pd.DataFrame, name: str) -> str:
+    """The crossover of the curves ``name`` in a sentence."""
     least, most = (format_bytes(float(rows["size_bytes"].agg(end))) for end in ("min", "max"))
     if found is None:
-        return f"Between {least} and {most} the curves do not cross: each axis ends at the highest of its own."
+        return f"{name}: between {least} and {most} IOPS and bandwidth do not cross, each as a share of its highest."
     at = format_bytes(found.block_bytes, 2)
     return (
-        f"The curves cross at {at}, where both are at {100 * found.share:.0f} % of their highest: smaller blocks are "
-        f"limited by requests, larger ones by bytes (read between measured sizes, {least} to {most})."
+        f"{name}: IOPS and bandwidth cross at {at}, both at {100 * found.share:.0f} % of their highest (read "
+        f"between measured sizes, {least} to {most}). Smaller blocks are nearer to the most requests, larger ones to "
+        "the most bytes."
     )

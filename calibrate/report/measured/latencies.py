@@ -8,27 +8,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calibrate.report.drawing import (
-    AXIS,
-    BLUE,
-    GREY,
-    INK,
-    RED,
-    AxisScale,
-    Drawing,
-    interval,
-    latency_axis,
-    powers_of_two,
-)
-from calibrate.report.measured.directions import POOLED, SPREAD, pooled
+from calibrate.report.drawing import BLUE, GREY, RED, AxisScale, latency_axis, powers_of_two
+from calibrate.report.measured.directions import POOLED, SPREAD, add_bars, bar_figure, pooled
 from calibrate.report.measured.views import lines
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
 from measure.datasets import about, dataset_latencies
 from measure.formats.tables.latencies import LatencyTable
+from measure.origin import MEASURED, assumed, computed
 from measure.sweep import PERCENTILES, Provenance
 from measure.units import format_duration
 
+_COLOURS = {1.0: BLUE, 0.0: RED}
+_OF_BOTH = {
+    "read_fraction_origin": assumed("as many reads as writes"),
+    "latency_origin": computed("law of total variance"),
+    "latency_sd_origin": computed("law of total variance"),
+}
 NO_CURVE = "No knee is fitted: the table has latencies, but no throughput."
 
 
@@ -55,19 +51,19 @@ def _points(table: LatencyTable) -> View:
 
 def _percentiles(table: LatencyTable) -> list[View]:
     """A picture for each workload whose percentiles are known at several loads."""
-    known = {c: label for c, label in PERCENTILES.items() if c in table.points and table.points[c].notna().any()}
     views = []
     for number, (series, rows) in enumerate(table.points.dropna(subset=["load"]).groupby("series", sort=False), 1):
+        known = {c: label for c, label in PERCENTILES.items() if c in rows and rows[c].notna().any()}
         if rows["load"].nunique() < 2 or not known:
             continue
         ordered, values = rows.sort_values("load"), rows[list(known)].to_numpy(float)
         places = powers_of_two(ordered["load"].to_numpy(float))
         scale = AxisScale(table.load_name, tuple((float(n), f"{n:,}") for n in places))
         figure = lines([(label, ordered, c) for c, label in known.items()], "load", scale, latency_axis(values))
-        low, high = (ordered.iloc[i] for i in (0, -1))
         last, label = list(known.items())[-1]
+        low, high = (ordered.loc[ordered[last].agg(end)] for end in ("idxmin", "idxmax"))
         said = (
-            f"The {label} goes from {format_duration(low[last])} at {table.load_name} {low['load']:g} to "
+            f"{series}: the {label} goes from {format_duration(low[last])} at {table.load_name} {low['load']:g} to "
             f"{format_duration(high[last])} at {high['load']:g}."
         )
         views.append(View(f"tails-{number}", f"Percentiles over {table.load_name}: {series}", said, ordered, figure))
@@ -80,36 +76,16 @@ def _spread(table: LatencyTable) -> list[View]:
     if not {"latency_s", "latency_sd_s"} <= set(points) or points["latency_s"].isna().all():
         return []
     rows = pd.concat([part for _, part in _by_block(points.drop_duplicates("series"))], ignore_index=True)
-    axis = latency_axis(rows["latency_s"].to_numpy(float))
-    colours = {1.0: BLUE, 0.0: RED}
-    figure = Drawing(
-        xaxis={**AXIS, "showgrid": False, "rangemode": "normal"},
-        yaxis={**AXIS, "title": {"text": axis.title}, "rangemode": "tozero"},
-        showlegend=False,
-    )
+    rows = rows.fillna({column: MEASURED for column in _OF_BOTH if column in rows})
     mean, deviation = (rows[c].to_numpy(float) for c in ("latency_s", "latency_sd_s"))
-    figure.data.append(
-        {
-            "type": "bar",
-            "x": [[name.rpartition(" ")[part] for name in rows["series"]] for part in (0, 2)],
-            "y": axis.of(mean),
-            "marker": {"color": [colours.get(share, GREY) for share in rows["read_fraction"]]},
-            "error_y": interval(
-                *map(axis.of, (mean, np.maximum(mean - deviation, 0), mean + deviation)), width=4, color=INK
-            ),
-            "hovertemplate": "%{x}<br>%{y:.4g}<extra></extra>",
-        }
-    )
-    return [
-        View(
-            "spread",
-            "Mean latency with its spread",
-            _spread_caption(rows),
-            rows,
-            figure,
-            shown(rows, {"read_fraction": "reads"}),
-        )
-    ]
+    axis = latency_axis(mean)
+    figure = bar_figure("", axis.title)
+    figure.update_layout(showlegend=False)
+    names = [[name.rpartition(" ")[part] for name in rows["series"]] for part in (0, 2)]
+    colours = [_COLOURS.get(share, GREY) for share in rows["read_fraction"]]
+    add_bars(figure, names, "mean", axis, mean, deviation, colours)
+    text = shown(rows, {"read_fraction": "reads"})
+    return [View("spread", "Mean latency with its spread", _spread_caption(rows), rows, figure, text)]
 
 
 def _by_block(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -121,7 +97,7 @@ def _by_block(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
         if sorted(pair["read_fraction"]) == [0.0, 1.0]:
             mean, deviation = pooled(pair["latency_s"].tolist(), pair["latency_sd_s"].tolist(), [1, 1])
             row = {"series": f"{block} both", "read_fraction": 0.5, "latency_s": mean, "latency_sd_s": deviation}
-            together = [pd.DataFrame([{**dict.fromkeys(group.columns, np.nan), **row}])]
+            together = [pd.DataFrame([{**dict.fromkeys(group.columns, np.nan), **row, **_OF_BOTH}])]
         found.append((str(block), pd.concat([group, *together], ignore_index=True)))
     return found
 
@@ -133,9 +109,4 @@ def _spread_caption(rows: pd.DataFrame) -> str:
         f"{least['series']} takes {format_duration(least['latency_s'])}, {most['series']} "
         f"{format_duration(most['latency_s'])}. {SPREAD}"
     )
-    together = (rows["read_fraction"] == 0.5).any()
-    return (
-        f"{said} ~ Both together are computed for as many reads as writes, which is assumed. {POOLED}"
-        if together
-        else said
-    )
+    return f"{said} {POOLED}" if (rows["read_fraction"] == 0.5).any() else said

@@ -62,6 +62,7 @@ def test_a_data_sheet_that_cannot_be_read_is_named(qsim: Any, wrong: str) -> Non
 
 def test_report_002_shows_its_percentiles_over_the_depth_as_table_and_picture(qsim: Any) -> None:
     text = qsim("show", "--dataset", "002-ssd-tails").out
+    assert "SHOWS   write (as published): the p99.9 goes from 210 µs at queue depth 1 to 2.24 ms at 16." in text
     assert "workload              queue depth      p50      p95      p99    p99.9" in text
     assert "read (as published)            32   165 µs   313 µs   375 µs   594 µs" in text
     views = views_of(qsim, "002-ssd-tails")
@@ -71,7 +72,9 @@ def test_report_002_shows_its_percentiles_over_the_depth_as_table_and_picture(qs
 def test_report_002_shows_its_baseline_with_its_spread_and_names_the_variance_that_is_none(qsim: Any) -> None:
     text = " ".join(qsim("show", "--dataset", "002-ssd-baseline").out.split())
     assert "4Ki random read 100 % 52.9 µs 48.3 µs 56.6 µs 130 µs" in text
-    assert "4Ki random both 50 % 35.8 µs 40.6 µs" in text
+    assert "4Ki random both ~50 % 35.8 µs = 40.6 µs =" in text
+    assert "= computed, not measured: latency (law of total variance)" in text
+    assert "~ assumed, as nobody said it: read fraction (as many reads as writes)" in text
     assert "AUDIT 1 error (variance)" in text
 
 
@@ -81,11 +84,16 @@ def test_a_file_of_latencies_alone_is_shown_as_its_dataset_is(qsim: Any, name: s
     shown = qsim("show", str(SEED / f"{name}.csv"), "--report", str(page))
     assert shown.code == 0
     assert "No knee is fitted: the table has latencies, but no throughput" in shown.out
+    (section,) = qsim("show", str(SEED / f"{name}.csv"), "--json").json["sections"]
+    assert {view["name"]: view["rows"] for view in section["views"]} == {
+        name: view["rows"] for name, view in views_of(qsim, name).items()
+    }
     assert page.stat().st_size > 100_000
 
 
 @pytest.mark.parametrize(
-    ("name", "crossover"), [("004-ssd-block-size", "cross at 70 KiB"), ("003-ssd-read", "cross at 34 KiB")]
+    ("name", "crossover"),
+    [("004-ssd-block-size", "cross at 70 KiB"), ("003-ssd-read", "depth 4: IOPS and bandwidth cross at 34 KiB, both")],
 )
 def test_reports_002_to_004_have_both_rates_over_the_block_size_with_their_crossover(
     qsim: Any, name: str, crossover: str
