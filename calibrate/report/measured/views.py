@@ -49,7 +49,7 @@ from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay
-from measure.origin import IN_PLOTS, as_measured, as_published, corrected_rows, foot_lines, symbols
+from measure.origin import IN_PLOTS, ORIGIN, as_measured, as_published, corrected_rows, foot_lines, symbols
 from measure.sweep import PERCENTILES
 
 MOST_LINES = len(PALETTE) * len(DASHES)
@@ -132,7 +132,7 @@ def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") ->
 def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
     """The views that apply, in reading order, the table of all points last; ``fits`` are those of ``fits_of``."""
     table = measured.table[columns_of(measured, "series", "load")]
-    caption = f"{len(table)} workloads, means over their repeats.{_bars_caption(measured)}"
+    caption = f"{len(table)} workloads, means over their repeats.{_level(measured)}"
     return [
         *_latency_bandwidth(measured, fits),
         *_against_load(measured),
@@ -199,8 +199,8 @@ def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[
     ]
     table = pd.DataFrame(records) if fits else ordered[columns_of(measured, "series", "load")]
     text = FormattedTable.of(*fits_rows(list(fits.values()))) if fits else None
-    title = f"Latency against {word}, with the knee"
-    caption = _knee_caption([knee for _, knee in sharp]) + _bars_caption(measured)
+    title = f"Latency against {word}" + (", with the knee" if fits else "")
+    caption = _knee_caption([knee for _, knee in sharp]) + _bars_caption(measured, (column, "latency_s"))
     return [View("latency-bandwidth", title, caption, table, figure, text)]
 
 
@@ -281,14 +281,14 @@ def _against(
     kept = columns_of(measured, *dict.fromkeys(("series", "size_bytes", "read_fraction", "load")))
     groups = [(str(name), group) for name, group in rows.groupby(by, sort=False)]
     more = f" The first {MOST_LINES} of {len(groups)} lines are drawn." if len(groups) > MOST_LINES else ""
-    more += _bars_caption(measured)
     names = ("series", *(() if x == "series" else (x,)), *(() if x == "load" else ("load",)))
     views = []
     for column in columns:
         word = word_of(column)
         figure = lines([(name, group, column) for name, group in groups], x, scale, axis_of(measured, column, rows))
         title = f"{word.capitalize()} against {what}"
-        caption = f"{extremes(measured, rows, column, _places(names, rows))}{more}".strip()
+        said = extremes(measured, rows, column, _places(names, rows))
+        caption = f"{said}{more}{_bars_caption(measured, (x, column))}".strip()
         views.append(View(f"{word}-against-{kind}", title, caption, rows[kept], figure))
     return views
 
@@ -315,7 +315,7 @@ def _tails(measured: MeasuredData) -> list[View]:
             View(
                 f"tails-{number}",
                 f"Tail latency: {group['series'].iloc[0]}",
-                f"{TAILS}{_bars_caption(measured)}",
+                f"{TAILS}{_bars_caption(measured, ('load', *labels))}",
                 ordered[["series", "load", *with_ends(measured, list(labels))]],
                 lines([(label, ordered, c) for c, label in labels.items()], "load", scale, axis),
             )
@@ -323,9 +323,14 @@ def _tails(measured: MeasuredData) -> list[View]:
     return views
 
 
-def _bars_caption(measured: MeasuredData) -> str:
-    """What bars and open markers mean, where there are any: ``symbols`` opens none for a bandwidth."""
-    drawn = measured.table.drop(columns="bandwidth_origin")
-    repeated, marks = (measured.table["repeats"] > 1).any(), foot_lines(drawn, IN_PLOTS)
-    bars = f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""
-    return bars + (f" Open markers: {'. '.join(marks)}." if marks else "")
+def _bars_caption(measured: MeasuredData, figures: Sequence[str]) -> str:
+    """What bars and open markers mean in a plot of ``figures``, where there are any."""
+    origins = [ORIGIN[f] for f in figures if f in ORIGIN and ORIGIN[f] in measured.table]
+    marks = foot_lines(measured.table[origins], IN_PLOTS)
+    return _level(measured, "Bars: ") + (f" Open markers: {'. '.join(marks)}." if marks else "")
+
+
+def _level(measured: MeasuredData, where: str = "") -> str:
+    """The level of intervals, where there are any."""
+    repeated = (measured.table["repeats"] > 1).any()
+    return f" {where}{100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""

@@ -129,7 +129,8 @@ def test_a_plot_promises_open_markers_only_where_it_draws_some() -> None:
     assert "Open markers" not in "".join(v.caption for v in found)
     origin = {"latency_origin": "computed: N / X"}
     drawn = views(measured(sweep_of([row(n, **origin) for n in (1, 4, 16)])))
-    assert "Open markers: =  computed, not measured: latency (N / X)." in "".join(v.caption for v in drawn)
+    promised = {v.name for v in drawn if "Open markers: =  computed, not measured: latency (N / X)." in v.caption}
+    assert promised == {"latency-bandwidth", "latency-against-load"}
 
 
 def test_the_tails_of_each_curve_are_drawn_over_the_load() -> None:
@@ -152,6 +153,8 @@ def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn() -> None:
     assert one.table["knee_high"].iloc[0] > 2 * one.table["knee_low"].iloc[0]
     assert not [t for t in plotly(one).data if t.name == "knee"]
     assert "These points determine no sharp knee" in one.caption
+    assert one.title == "Latency against bandwidth, with the knee"
+    assert view(views(published("000-memory")), "latency-bandwidth").title == "Latency against bandwidth"
 
 
 def test_an_open_sweep_is_drawn_over_the_rate_that_was_measured() -> None:
