@@ -37,7 +37,7 @@ class DataSheet:
 
 def with_sheet(measured: MeasuredData, views: Sequence[View], sheet: DataSheet) -> list[View]:
     """The views with the promised figures as lines in those of throughput and of latency over one quantity."""
-    sentences = sheet_lines(measured, sheet)
+    rates, latencies = _rate_lines(measured, sheet), _latency_lines(measured, sheet)
     found = []
     for view in views:
         kind, _, over = view.name.partition("-against-")
@@ -52,7 +52,7 @@ def with_sheet(measured: MeasuredData, views: Sequence[View], sheet: DataSheet) 
             axis = axis_of(measured, "latency_s", view.table)
             words = f"data sheet: {format_duration(sheet.latency_s)}"
             _add_line(view.figure, axis.factor * sheet.latency_s, words, DASHES["latency"])
-        said = [line for line in sentences if ("latency" in line) == (kind == "latency")]
+        said = rates if kind == "throughput" else latencies
         found.append(replace(view, caption=" ".join([view.caption, *said])))
     return found
 
@@ -73,6 +73,10 @@ def _add_line(figure: Drawing, y: float, name: str, dash: str) -> None:
 
 def sheet_lines(measured: MeasuredData, sheet: DataSheet) -> list[str]:
     """Each promised figure against the best that was measured, in a sentence."""
+    return [*_rate_lines(measured, sheet), *_latency_lines(measured, sheet)]
+
+
+def _rate_lines(measured: MeasuredData, sheet: DataSheet) -> list[str]:
     table, lines = measured.table, []
     for name, (share, rate) in sheet.rates.items():
         rows = table[table["read_fraction"] == share] if table["read_fraction"].notna().any() else table
@@ -87,14 +91,19 @@ def sheet_lines(measured: MeasuredData, sheet: DataSheet) -> list[str]:
         ratio = against(float(row["throughput_per_s"]) / rate)
         where = _place(measured, row)
         lines.append(f"{what} reach {best} at most ({where}): {ratio} the data sheet's {format_rate(rate)}.")
-    if sheet.latency_s is not None:
-        row = table.iloc[int(np.nanargmin(as_measured(table, "latency_s")))]
-        least = float(np.nanmin(as_measured(table, "latency_s")))
-        lines.append(
-            f"The shortest mean latency is {format_duration(least)} ({_place(measured, row)}): "
-            f"{against(least / sheet.latency_s)} the data sheet's {format_duration(sheet.latency_s)}."
-        )
     return lines
+
+
+def _latency_lines(measured: MeasuredData, sheet: DataSheet) -> list[str]:
+    if sheet.latency_s is None:
+        return []
+    means = as_measured(measured.table, "latency_s")
+    least, where = float(np.nanmin(means)), _place(measured, measured.table.iloc[int(np.nanargmin(means))])
+    ratio = against(least / sheet.latency_s)
+    return [
+        f"The shortest mean latency is {format_duration(least)} ({where}): "
+        f"{ratio} the data sheet's {format_duration(sheet.latency_s)}."
+    ]
 
 
 def against(ratio: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -142,3 +143,14 @@ def test_every_picture_of_the_reports_has_a_title_and_a_sentence() -> None:
         for one in views_of(published(name), {}):
             assert one.title
             assert one.caption.endswith("."), f"{name}: {one.name}: {one.caption}"
+
+
+def test_a_picture_has_the_sentences_of_its_own_figures_whatever_the_series_is_called() -> None:
+    data = published("001-ssd")
+    renamed = dataclasses.replace(data, table=data.table.assign(series="a test of latency"))
+    found = with_sheet(renamed, views_of(renamed, {}), DataSheet(read_per_s=400e3, latency_s=80e-6))
+    rate, latency = "the data sheet's 400 k/s", "the data sheet's 80.0 µs"
+    for name, said, left in (("throughput", rate, latency), ("latency", latency, rate)):
+        caption = view(found, f"{name}-against-load").caption
+        assert said in caption
+        assert left not in caption
