@@ -22,7 +22,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay, Load, MemoryLoad
-from measure.units import CACHE_LINE_BYTES, format_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -73,7 +73,7 @@ LAYOUT = {
     "font": {"size": 16, "color": INK},
     "paper_bgcolor": PAPER,
     "plot_bgcolor": PAPER,
-    "margin": {"l": 70, "r": 30, "t": 20, "b": 60},
+    "margin": {"l": 70, "r": 30, "t": 30, "b": 60},  # at the top plotly's buttons
     "height": HEIGHT,
     "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
 }
@@ -215,6 +215,18 @@ def ticks(places: Iterable[float], texts: Iterable[str] | None = None) -> dict[s
     }
 
 
+def time_axis(seconds: Array, axis: Axis, name: str = "response time") -> dict[str, Any]:
+    """What a logarithmic axis of times changes where its numbers grow long: each power of ten in its own unit.
+
+    So it says 10 ms and not 10,000 µs.
+    """
+    if axis.factor * seconds.max() < _LONG:
+        return {}
+    low, high = np.log10([seconds[seconds > 0].min(), seconds.max()])
+    tens = [10.0**e for e in range(math.floor(low), math.ceil(high) + 1)]
+    return {"title": {"text": name}, **ticks((axis.factor * t for t in tens), (format_duration(t, 1) for t in tens))}
+
+
 def depth_ticks(figure: Drawing, load: Array) -> None:
     """Ticks of a logarithmic x axis at the powers of two among the depths ``load`` (m,)."""
     figure.update_xaxes(**ticks(map(float, powers_of_two(load))))
@@ -270,6 +282,7 @@ def dashed() -> dict[str, Any]:
 
 
 _MOST_TICKS = 12
+_LONG = 1e4
 
 
 @dataclass(frozen=True)

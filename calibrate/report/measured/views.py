@@ -29,6 +29,7 @@ from calibrate.report.drawing import (
     marker,
     size_scale,
     spans_decade,
+    time_axis,
 )
 from calibrate.report.measured.directions import direction_views
 from calibrate.report.measured.grids import both_rates, heat_maps
@@ -62,7 +63,11 @@ def lines(parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisSca
     """
     values = np.concatenate([as_measured(rows, column) for _, rows, column in parts])
     values = np.concatenate([values, *(as_published(corrected_rows(r, (x, c)), c) for _, r, c in parts)])
-    figure = empty_figure(scale.title, axis.title, log_y=spans_decade(values[np.isfinite(values)]))
+    values = values[np.isfinite(values)]
+    log = spans_decade(values)
+    figure = empty_figure(scale.title, axis.title, log_y=log)
+    if log and not parts[0][2].endswith("per_s"):
+        figure.update_yaxes(**time_axis(values, axis))
     for (name, rows, column), (i, dash) in zip(parts, _styles([rows for _, rows, _ in parts]), strict=False):
         colour = PALETTE[i % len(PALETTE)]
         figure.add_scatter(

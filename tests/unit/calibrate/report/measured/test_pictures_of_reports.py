@@ -110,6 +110,13 @@ def test_what_was_published_is_drawn_beside_what_was_corrected() -> None:
     assert [trace.showlegend for trace in crosses] == [True, False, False, False]
 
 
+def test_an_axis_from_microseconds_to_a_minute_names_each_power_of_ten_in_its_own_unit() -> None:
+    axis = drawn(view(views_of(published("003-ssd-read"), {}), "latency-against-load")).layout.yaxis
+    assert axis.title.text == "response time"
+    assert dict(zip(axis.ticktext, axis.tickvals, strict=True))["100 ms"] == pytest.approx(1e5)  # microseconds
+    assert axis.ticktext[-1] == "100 s"
+
+
 def test_where_size_and_mix_vary_a_colour_is_a_mix_and_a_dash_is_a_size() -> None:
     figure = drawn(view(views_of(published("000-ssd"), {}), "throughput-against-load"))
     lines = {trace.name: trace.line for trace in figure.data if trace.mode == "lines+markers"}
