@@ -128,7 +128,8 @@ def test_postgresql_with_pgbench(database: dict[str, str]) -> None:
     assert closed["load"] == "clients N"
     opened = knee("pgbench -n -S -T 1 -c 10 --rate {rate}", "--seconds", "8s", environment=database)
     assert opened["load"].startswith("arrival rate")
-    assert all(point["throughput_per_s"] == pytest.approx(point["load"]) for point in opened["points"])
+    rates = [point["load"] for point in opened["points"]]  # as measured: those asked for double
+    assert rates[-1] > 4 * rates[0] > 0
 
 
 def test_redis_with_redis_benchmark(require_tool: Callable[..., str], tmp_path: Path) -> None:
