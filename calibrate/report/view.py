@@ -68,7 +68,8 @@ class View:
     """``name`` is unique in a section, and valid as a file name.
 
     ``table`` holds what is shown, columns in SI units; ``text`` the table as people read it, None where the figure
-    says it all; ``figure`` is None where there is nothing to draw.
+    says it all; ``figure`` is None where there is nothing to draw. The first sentence of the caption belongs to the
+    answer where the view ``answers``.
     """
 
     name: str
@@ -77,6 +78,7 @@ class View:
     table: pd.DataFrame
     figure: Drawing | None = None
     text: FormattedTable | None = None
+    answers: bool = False
 
 
 @dataclass(frozen=True)

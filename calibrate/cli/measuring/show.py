@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,8 +36,6 @@ qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --json
 qsim show --dataset 001-ssd --datasheet read=400k,write=118k --report sheet.html
 """
 
-_SPEAKING = re.compile(r"iops-and-bandwidth-\d|.*-reads-against-writes|spread|tails-[12]$")
-"""Views whose sentence belongs to the answer."""
 MOST_ROWS = 12
 """The most rows of a table that are shown without ``--details``."""
 
@@ -177,7 +174,7 @@ def section_text(
 
     lines = [] if answered else _knee_lines(list(fits.values()))
     lines += [labelled("SHEET", line) for line in more]
-    spoken = [view.caption.partition(". ")[0] for view in section.views if _SPEAKING.match(view.name)]
+    spoken = [view.caption.partition(". ")[0] for view in section.views if view.answers]
     lines += [labelled("SHOWS", sentence) for sentence in spoken]
     parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in section.views:

@@ -131,7 +131,9 @@ def _side_by_side(measured: MeasuredData, rows: pd.DataFrame, column: str) -> Vi
     reads, writes = (as_measured(half, column) for half in halves.values())
     kept = columns_of(measured, "series", "size_bytes", "read_fraction", "load")
     title = f"{word.capitalize()} of 100 % reads against 100 % writes"
-    return View(f"{word}-reads-against-writes", title, _compared(reads / writes, column), rows[kept], figure)
+    return View(
+        f"{word}-reads-against-writes", title, _compared(reads / writes, column), rows[kept], figure, answers=True
+    )
 
 
 def _places(measured: MeasuredData, rows: pd.DataFrame) -> list[list[str]]:

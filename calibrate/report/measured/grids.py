@@ -194,7 +194,7 @@ def _both(measured: MeasuredData, number: int, rows: pd.DataFrame) -> View:
     name = ", ".join(part for part in (curve, load) if part)
     kept = columns_of(measured, "series", "size_bytes", "load")
     title = f"IOPS and bandwidth over block size: {name}"
-    return View(f"iops-and-bandwidth-{number}", title, _said(found, rows, name), rows[kept], figure)
+    return View(f"iops-and-bandwidth-{number}", title, _said(found, rows, name), rows[kept], figure, answers=True)
 
 
 def _said(found: Crossover | None, rows: pd.DataFrame, name: str) -> str:

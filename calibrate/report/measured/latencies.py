@@ -66,7 +66,8 @@ def _percentiles(table: LatencyTable) -> list[View]:
             f"{series}: the {label} goes from {format_duration(low[last])} at {table.load_name} {low['load']:g} to "
             f"{format_duration(high[last])} at {high['load']:g}."
         )
-        views.append(View(f"tails-{number}", f"Percentiles over {table.load_name}: {series}", said, ordered, figure))
+        title = f"Percentiles over {table.load_name}: {series}"
+        views.append(View(f"tails-{number}", title, said, ordered, figure, answers=True))
     return views
 
 
@@ -85,7 +86,7 @@ def _spread(table: LatencyTable) -> list[View]:
     colours = [_COLOURS.get(share, GREY) for share in rows["read_fraction"]]
     add_bars(figure, names, "mean", axis, mean, deviation, colours)
     text = shown(rows, {"read_fraction": "reads"})
-    return [View("spread", "Mean latency with its spread", _spread_caption(rows), rows, figure, text)]
+    return [View("spread", "Mean latency with its spread", _spread_caption(rows), rows, figure, text, answers=True)]
 
 
 def _by_block(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -115,3 +115,11 @@ def test_latency_over_depth_is_drawn_as_the_report_measured_it(qsim: Any) -> Non
     """Report 004 printed 155.56 µs at depth 32, where N / X is 296 µs."""
     caption = views_of(qsim, "004-ssd-depth")["latency-against-load"]["caption"]
     assert "to 5.36 ms (depth 1024)" in caption
+
+
+def test_what_a_percentile_is_belongs_to_its_picture_and_not_to_the_answer(qsim: Any, tmp_path: Path) -> None:
+    rows = ["series,depth,iops,latency_us,p99_us,p999_us", "a,1,10000,100,200,300", "a,4,38000,105,220,400"]
+    (tmp_path / "tails.csv").write_text("\n".join([*rows, "a,16,60000,266,500,900"]))
+    assert "SHOWS" not in qsim("show", str(tmp_path / "tails.csv")).out
+    (section,) = qsim("show", str(tmp_path / "tails.csv"), "--json").json["sections"]
+    assert "1 request in 100" in next(v["caption"] for v in section["views"] if v["name"] == "tails-1")
