@@ -123,7 +123,7 @@ def knee_sentence(fit: Fit) -> str:
 
 def peak_figure(fit: Fit, to: str = " to ") -> str:
     """The peak throughput with its interval; empty where the model has none."""
-    found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
+    found = _peak(fit)
     if found is None or found.estimate is None:
         return ""
     show: Figure = format_bandwidth if found.unit == "B/s" else fit.load_type.throughput_figure
@@ -132,7 +132,7 @@ def peak_figure(fit: Fit, to: str = " to ") -> str:
 
 def peak_line(fit: Fit) -> str:
     """The peak with its sureness."""
-    found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
+    found = _peak(fit)
     if found is None or found.estimate is None:
         return ""
     if never_approached(fit):
@@ -140,6 +140,22 @@ def peak_line(fit: Fit) -> str:
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
     word = explained(fit, _peak_word(fit, found), found.low, found.high)
     return ", ".join(part for part in (peak_figure(fit), moved, word) if part)
+
+
+def assumed_peak(fit: Fit) -> str:
+    """The peak with its interval and, where the points do not tell it, that it is assumed: beside other figures."""
+    figure = peak_figure(fit)
+    return f"{figure}, assumed" if figure and peak_word(fit) == "assumed" else figure
+
+
+def peak_word(fit: Fit) -> str:
+    """The sureness of the peak in one word; empty where the model has none."""
+    found = _peak(fit)
+    return "" if found is None or found.estimate is None else _peak_word(fit, found).partition(":")[0]
+
+
+def _peak(fit: Fit) -> Estimate | None:
+    return fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
 
 
 def _peak_word(fit: Fit, found: Estimate) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.fitting.answer import (
+    assumed_peak,
     common_load,
     fit_text,
     knee_cell,
@@ -155,7 +156,7 @@ def _basis(comparison: Comparison) -> str:
 def _knees(done: Sequence[Comparison]) -> list[str]:
     if len(done) > 1:
         return knees_labelled([(c.series, c.fit) for c in done])[:1]
-    lines, peak = knee_lines(done[0].fit), peak_figure(done[0].fit)
+    lines, peak = knee_lines(done[0].fit), assumed_peak(done[0].fit)
     return [*lines[:-1], f"{lines[-1]}; peak {peak}" if peak else lines[-1]]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.answer import idle_figure, knee_figure, knee_word, peak_figure
+from calibrate.fitting.answer import idle_figure, knee_figure, knee_word, peak_figure, peak_word
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_queue
 from calibrate.inference.parameters import Array
@@ -66,24 +66,23 @@ def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
 
 
 def key_figures(fit: Fit) -> list[KeyFigure]:
-    """Those that are known."""
-    load, word = fit.load_type, knee_word(fit)
-    doubt = "" if word == "sure" else f" ({word})"
-    knee = "bandwidth at the knee" if isinstance(load, MemoryLoad) else "arrivals at the knee"
-    peak, idle = "peak throughput", "latency of one request alone"
-    found = [
-        (
-            knee_figure(fit),
-            f"{f'{load.heading} where queueing starts' if isinstance(load, ClosedLoad) else knee}{doubt}",
-        )
-    ]
+    """Those that are known, each with its word where it is not sure."""
+    load, peak, idle = fit.load_type, "peak throughput", "latency of one request alone"
     if isinstance(load, ClosedLoad):
-        found.append((knee_figure(fit, knee=fit.ninety), f"{load.heading} with 90 % of the peak"))
+        ninety = (
+            knee_figure(fit, knee=fit.ninety),
+            f"{load.heading} with 90 % of the peak",
+            knee_word(fit, fit.ninety),
+        )
+        found = [(knee_figure(fit), f"{load.heading} where queueing starts", knee_word(fit)), ninety]
+    else:
+        knee = "bandwidth at the knee" if isinstance(load, MemoryLoad) else "arrivals at the knee"
+        found = [(knee_figure(fit), knee, knee_word(fit))]
     if isinstance(load, MemoryLoad):
         peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
-    return [
-        key_figure(text, what) for text, what in (*found, (peak_figure(fit), peak), (idle_figure(fit), idle)) if text
-    ]
+    found += [(peak_figure(fit), peak, peak_word(fit)), (idle_figure(fit), idle, "")]
+    said = {"": "", "sure": ""}
+    return [key_figure(text, what + said.get(word, f" ({word})")) for text, what, word in found if text]
 
 
 def key_figure(text: str, what: str) -> KeyFigure:

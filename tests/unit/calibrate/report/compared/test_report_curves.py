@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import Comparison, compare, compare_all, fit
+from calibrate.prediction.answer import answer
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.curves import against_load, curve_table, latency_against_throughput, small_multiples
 from calibrate.report.compared.evidence import key_figures
@@ -40,7 +42,14 @@ def distance(x: float, y: float, line: dict[str, Any]) -> float:
 def test_the_key_figures_count_clients_in_the_plural() -> None:
     sweep = csv_sweep("clients,rps,avg latency (ms)\n1,100,10\n4,350,11.4\n16,800,20\n")
     words = [figure.what for figure in key_figures(fit(sweep))]
-    assert words[:2] == ["clients where queueing starts (rough)", "clients with 90 % of the peak"]
+    assert words[:2] == ["clients where queueing starts (rough)", "clients with 90 % of the peak (rough)"]
+
+
+def test_a_peak_that_the_points_do_not_tell_is_called_assumed_wherever_it_stands() -> None:
+    made = compare(load_dataset("001-memory"), [1000, 5000, 20000], series="64 B read")
+    (peak,) = (figure.what for figure in key_figures(made.fit) if "peak" in figure.what)
+    assert peak == "peak bandwidth of the memory (assumed)"
+    assert re.search(r"; peak [^,;]*, assumed$", "\n".join(answer([made])), re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", CURVES)
