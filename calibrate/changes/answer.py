@@ -110,15 +110,16 @@ def next_line(change: Change) -> str:
     """What to measure for a loss of the margin to be seen; "" where it would have been."""
     if (plan := change.next) is None:
         return ""
-    wanted = f"a loss of {100 * change.margin:g} %"
     if plan.shows_pct is None:
         return labelled("NEXT", f"measure each load {plan.repeats} times (--repeats {plan.repeats}) in both")
     agree = "that agree as these do" if plan.agreeing_pct is None else f"that agree to {plan.agreeing_pct:.2g} %"
     more = counted(plan.old_sweeps, "more sweep") + f" of the old state (--old) {agree}"
     each = f", each load {plan.repeats} times," if plan.repeats > 1 else ""
     if plan.shows_pct <= 100 * change.margin:
-        return labelled("NEXT", f"{more}{each} would show {wanted}")
-    return labelled("NEXT", f"even {more}{each} would show no loss below {format_percent(plan.shows_pct)}")
+        shown = f"{more}{each} would show a loss of {100 * change.margin:g} %"
+    else:
+        shown = f"even {more}{each} would show no loss below {format_percent(plan.shows_pct)}"
+    return labelled("NEXT", f"{shown} at a typical load")
 
 
 def load_table(change: Change) -> str:
