@@ -82,7 +82,7 @@ def answer(done: Sequence[Comparison]) -> list[str]:
         hidden = hidden_by_noise(done[0])
         heading += "; its knee is not reached" if _is_below_knee(done[0]) else ""
     note = [labelled("NOTE", hidden)] if hidden else []
-    return [heading, *note, *_knees(done), labelled("MISSED", _missed(done))]
+    return [heading, *_knees(done), labelled("MISSED", _missed(done)), *note]
 
 
 def answer_table(done: Sequence[Comparison], most: int | None = MOST_POINTS) -> str:
