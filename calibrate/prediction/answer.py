@@ -75,7 +75,7 @@ def missed_text(percent: float) -> str:
 def answer(done: Sequence[Comparison]) -> list[str]:
     """The first lines: what was predicted from which points, the knee, and the errors at the held-out points.
 
-    For one curve, the first line says where its points do not reach the knee, and a note what their noise hides.
+    For one curve, the first line says where its points do not reach the knee, and a last note what their noise hides.
     """
     heading, hidden = _heading(done), ""
     if len(done) == 1:

@@ -197,9 +197,10 @@ def test_the_bands_of_a_memory_allow_for_what_its_rounds_scatter() -> None:
     assert 0.85 <= np.mean(inside) <= 0.99
 
 
-def test_noise_that_hides_misses_is_said_below_the_first_line() -> None:
+def test_noise_that_hides_misses_is_said_right_below_them() -> None:
     noisy, quiet = (compare(memory_in_rounds(1, noise)) for noise in (0.1, 0.005))
-    note = repr(noisy).splitlines()[1]
+    missed, note = repr(noisy).splitlines()[2:4]
+    assert missed.startswith("MISSED  ")
     within = format_percent(100 * (noise_of_a_point([noisy]) or 0))
     assert note.startswith("NOTE    ")
     assert f"Errors below {within} cannot be told from the noise of a point." in note
@@ -225,10 +226,10 @@ def test_a_miss_within_the_noise_of_the_points_is_called_so() -> None:
         assert told == (missed <= 100 * (noise_of_a_point([c]) or 0))
 
 
-def test_a_point_that_other_programs_disturbed_is_said_below_the_first_line() -> None:
+def test_a_point_that_other_programs_disturbed_is_said_below_the_misses() -> None:
     quiet = memory_in_rounds(1, 0.005)
     table = quiet.points.copy()
     table.loc[(table["load"] == 200) & (table["repeat"] == 1), "throughput_per_s"] *= 0.5
-    note = repr(compare(replace(quiet, points=table))).splitlines()[1]
+    note = repr(compare(replace(quiet, points=table))).splitlines()[3]
     assert note.startswith("NOTE    These runs do not show the device at rest: repeats of a point differ by up to 3")
     assert "at rest" not in repr(compare(quiet))
