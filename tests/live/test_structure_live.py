@@ -33,8 +33,8 @@ def test_the_servers_of_a_known_device_are_found(
     drive = fit(load(sweep))
     found = drive.parameters["c"]
     assert found.low <= servers <= found.high, found
-    if law == "exponential":
-        assert found.estimate == servers
+    assert found.estimate in (None, servers), found  # None on a busy machine: undecided between 3 and 4, say
+    if law == "exponential" and found.identified:
         device = drive.queue(8, structure=True).stations["device"]
         assert device.servers == servers
         assert device.time.mean == pytest.approx(3e-3, rel=0.05)

@@ -74,21 +74,28 @@ class Intervals:
 
 
 def read_interval_logs(texts: Iterable[str], each_s: float = math.inf) -> Intervals:
-    """The throughput of all jobs together until the first of them ended, from the text of each job's ``_iops`` log.
+    """The throughput of all jobs together while all of them ran, from the text of each job's ``_iops`` log.
 
     A line is the time in ms, the requests a second of an interval, and the direction; reads and writes are added. fio
-    writes no line for an interval without a request: ``each_s`` is the length of an interval, seconds. Invalid lines
-    are left out, such as the last one of a run that was stopped.
+    writes no line for an interval without a request: ``each_s`` is the length of an interval, seconds. Before its first
+    line a log says nothing (after a ramp fio may begin it late), so time starts there. Invalid lines are left out, such
+    as the last one of a run that was stopped.
     """
     known = [job for text in texts if len(job := _one_job(text, each_s))]
     if not known:
         return Intervals()
-    end = min(job.end_s[-1] for job in known)
+    begin, end = max(_first_line_s(job) for job in known), min(job.end_s[-1] for job in known)
     longest = max(known, key=len)
-    times = np.array([t for t in longest.end_s if t <= end] or [end])
-    counts = np.sum([job.completed(times) for job in known], axis=0)
-    lengths = np.diff(times, prepend=0.0)
-    return Intervals(tuple(times.tolist()), tuple((np.diff(counts, prepend=0.0) / lengths).tolist()))
+    times = np.array([t for t in longest.end_s if begin < t <= end] or [end])
+    counts = np.sum([job.completed(times) - job.completed(np.array([begin])) for job in known], axis=0)
+    lengths = np.diff(times, prepend=begin)
+    return Intervals(tuple((times - begin).tolist()), tuple((np.diff(counts, prepend=0.0) / lengths).tolist()))
+
+
+def _first_line_s(job: Intervals) -> float:
+    """Where the interval of a log's first line begins, seconds."""
+    before = next((n for n, rate in enumerate(job.throughput_per_s) if rate), 0)
+    return job.end_s[before - 1] if before else 0.0
 
 
 def _one_job(text: str, each_s: float) -> Intervals:

@@ -141,6 +141,21 @@ def test_an_interval_without_a_line_had_no_request() -> None:
     assert found.completed(np.array([0.187, 0.415])).tolist() == pytest.approx([39, 99], abs=0.1)
 
 
+def test_a_log_that_begins_late_says_nothing_of_the_time_before() -> None:
+    """2,000 requests/s that fall to 500: after a ramp fio 3.33 began its log of them at 0.25 s."""
+    ends = np.arange(250, 3001, 40)
+    text = "".join(f"{end}, {2000 if end < 1500 else 500}, 0, 0, 0\n" for end in ends)
+    found = read_interval_logs([text], 0.04)
+    assert found.end_s[0] == pytest.approx(0.04)
+    assert found.throughput_per_s[0] == pytest.approx(2000)
+    judged = judge(found)
+    assert judged is not None
+    assert judged.throughput_trend
+    other = "".join(f"{end}, 100, 0, 0, 0\n" for end in range(40, 3001, 40))
+    both = read_interval_logs([text, other], 0.04)
+    assert both.throughput_per_s[:2] == pytest.approx((2100, 2100))
+
+
 @pytest.mark.parametrize(
     "text", ["", "x", "12", "1,2", "1, -5, 0\n", "1, 1e9, 0\n", "0, 7, 0\n", "1" * 500 + ", 1, 0\n"]
 )
