@@ -84,7 +84,9 @@ def service_figure(fit: ServiceFit) -> Figure:
     axis = latency_axis(np.array([fit.times.quantile(0.5)]), "service time")
     figure = empty_figure(axis.title, "share of requests done by then", log_x=True)
     figure.add_scatter(x=axis.of(ends), y=shares, mode="markers", name="observed", marker=marker(GREY))
-    figure.add_scatter(x=axis.of(at), y=fit.law.cdf(at), mode="lines", name=fit.best.name, line=solid(BLUE))
+    below, low, high = fit.best.precision.below(at)
+    figure.add_band(axis.of(at), low, high, BLUE, name="90 % interval", showlegend=True)
+    figure.add_scatter(x=axis.of(at), y=below, mode="lines", name=fit.best.name, line=solid(BLUE))
     return figure.to_plotly()
 
 

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from calibrate.service.fitted import ServiceFit
-from measure.units import counted, format_duration
+from calibrate.service.fitted import FamilyFit, ServiceFit
+from measure.units import counted, format_duration, with_interval
 from qsim.text_table import labelled, table
 
 MOST_FAMILIES = 7
@@ -22,15 +22,27 @@ Fitted: TypeAlias = tuple[str, ServiceFit]
 
 def law_line(fit: ServiceFit) -> str:
     """The best law with its mean, its squared coefficient of variation and its p99 and the observed one."""
-    law, seen = fit.law, format_duration(fit.times.quantile(0.99), 2)
-    p99 = f"p99 {format_duration(law.quantile(0.99), 2)} ({seen} observed)"
-    return labelled("LAW", f"{fit.best.name}: mean {format_duration(law.mean, 2)}, scv {law.scv:.3g}, {p99}")
+    known, seen = fit.best.intervals(), format_duration(fit.times.quantile(0.99), 2)
+    mean, p99 = (
+        with_interval(format_duration, of.estimate, of.low, of.high)
+        for of in (known["mean_s"], known["p99_s"])
+        if of.estimate is not None
+    )
+    return labelled("LAW", f"{fit.best.name}: mean {mean}, scv {fit.law.scv:.3g}, p99 {p99}; {seen} observed")
 
 
 def missed_line(fit: ServiceFit) -> str:
     """The largest error of the best law's distribution function, and that of the next law."""
     following = "" if len(fit.families) == 1 else f"; the next, {fit.families[1].name}, {fit.families[1].missed()}"
-    return labelled("MISSED", f"at most {fit.best.missed()} of the requests at any time{following}")
+    return labelled("MISSED", f"at most {fit.best.missed()} of the requests at any time{_chance(fit.best)}{following}")
+
+
+def _chance(family: FamilyFit) -> str:
+    """How much a true law would miss by."""
+    if family.ks_by_chance is None:
+        return ""
+    words = ", more than by chance ({})" if family.ks > family.ks_by_chance else "; by chance up to {}"
+    return words.format(family.by_chance())
 
 
 def short_text(fit: ServiceFit) -> str:

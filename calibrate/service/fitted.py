@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.inference.parameters import Array, quantity
+from calibrate.inference.parameters import Array, Estimate
 from calibrate.service.families import Candidate
+from calibrate.service.precision import Precision
 from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration, format_percent
@@ -49,6 +50,11 @@ class FamilyFit:
         values = self.candidate.natural(self.theta)
         return self.candidate.law(self.candidate.in_units(values, self.unit_s))
 
+    @cached_property
+    def precision(self) -> Precision:
+        """How well the times determine the law."""
+        return Precision(self.candidate, self.theta, self.unit_s, self.times)
+
     @property
     def bic(self) -> float:
         """Schwarz's criterion; less is better."""
@@ -65,9 +71,18 @@ class FamilyFit:
         """The distance of Kolmogorov and Smirnov, at the edges of the bins."""
         return float(np.max(np.abs(self.below_edges - self.times.shares_below)))
 
+    @cached_property
+    def ks_by_chance(self) -> float | None:
+        """What 19 in 20 samples of a true law stay below; None where it is not known how many requests there were."""
+        return self.precision.true_law_misses() if self.times.requests_known else None
+
     def missed(self) -> str:
         """``ks`` in words."""
-        return format_percent(100 * self.ks) if self.ks > LEAST else f"< {100 * LEAST:g} %"
+        return _in_words(self.ks)
+
+    def by_chance(self) -> str:
+        """``ks_by_chance`` in words; "" where it is not known."""
+        return "" if self.ks_by_chance is None else _in_words(self.ks_by_chance)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -83,10 +98,19 @@ class FamilyFit:
             "log_likelihood": self.log_likelihood,
             "bic": self.bic,
             "ks": self.ks,
+            "ks_by_chance": self.ks_by_chance,
             "mean_s": self.law.mean,
             "scv": self.law.scv,
             "quantiles_s": {f"p{100 * q:g}": self.law.quantile(q) for q in QUANTILES},
         }
+
+    def intervals(self) -> dict[str, Estimate]:
+        """The mean, the p99 and every parameter with its 90 % interval; times in seconds."""
+        return {"mean_s": self.precision.mean(), "p99_s": self.precision.quantile(0.99), **self.precision.parameters()}
+
+
+def _in_words(share: float) -> str:
+    return format_percent(100 * share) if share > LEAST else f"< {100 * LEAST:g} %"
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,16 +154,16 @@ class ServiceFit(Result):
         """The header and the rows of a table: the observed values, then every family, the best first."""
         seen = map(format_duration, (self.times.mean_s, *map(self.times.quantile, QUANTILES)))
         mean, *ends = seen
-        rows = [("observed", "", "", "", mean, "", *ends)]
+        rows = [("observed", "", "", "", "", mean, "", *ends)]
         for f in self.families:
             quantiles = (format_duration(f.law.quantile(q)) for q in QUANTILES)
             bic, mean = f"{f.bic - self.best.bic:,.1f}", format_duration(f.law.mean)
-            rows.append((f.name, str(f.candidate.free), f.missed(), bic, mean, f"{f.law.scv:.3g}", *quantiles))
-        header = ("", "PARAMETERS", "MISSED", "ΔBIC", "MEAN", "SCV", *(f"P{100 * q:g}" for q in QUANTILES))
+            missed = (f.missed(), f.by_chance())
+            rows.append((f.name, str(f.candidate.free), *missed, bic, mean, f"{f.law.scv:.3g}", *quantiles))
+        header = ("", "PARAMETERS", "MISSED", "BY CHANCE", "ΔBIC", "MEAN", "SCV", *(f"P{100 * q:g}" for q in QUANTILES))
         return header, rows
 
     def __str__(self) -> str:
-        """Every family, then the parameters of the best."""
-        sorts = dict(self.best.candidate.values)
-        values = [(name, quantity(v, "s" if sorts[name] == "time" else "")) for name, v in self.best.parameters.items()]
-        return f"{table(*self.ranking())}\n\n{table((f'{self.best.name}:', ''), values)}"
+        """Every family, then the parameters of the best with their 90 % intervals."""
+        values = [(name, str(value)) for name, value in self.best.precision.parameters().items()]
+        return f"{table(*self.ranking())}\n\n{table((f'{self.best.name}:', '90 % interval'), values)}"

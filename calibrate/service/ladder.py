@@ -150,7 +150,7 @@ def _preferred(times: Times, binned: Binned, families: Sequence[Candidate]) -> F
         room -= 1  # one bin is left to distinguish families; but two percentiles must be enough for a law
     best: FamilyFit | str = f"{families[0].name}: more parameters than the bins can pin"
     for family in (f for f in families if f.free <= room):
-        following = _fitted(times, binned, family)
+        following = fit_family(times, binned, family)
         if isinstance(following, str):
             return best if isinstance(best, FamilyFit) else following
         if isinstance(best, FamilyFit) and following.bic >= best.bic - EQUAL_BIC:
@@ -159,7 +159,7 @@ def _preferred(times: Times, binned: Binned, families: Sequence[Candidate]) -> F
     return best
 
 
-def _fitted(times: Times, binned: Binned, family: Candidate) -> FamilyFit | str:
+def fit_family(times: Times, binned: Binned, family: Candidate) -> FamilyFit | str:
     """The family at its maximum likelihood, from its best starts; or the reason to leave it out."""
 
     def height(theta: Array) -> float:

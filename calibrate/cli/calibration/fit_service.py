@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -112,6 +113,7 @@ def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
         "best": fit.best.name,
         "law": law_to_dict(fit.law),
         "parameters": fit.best.parameters,
+        "intervals": {name: asdict(of) for name, of in fit.best.intervals().items()},
         "families": [f.to_dict() for f in fit.families],
         "left_out": list(fit.left_out),
         "findings": [f.to_dict() for f in fit.findings],

@@ -10,7 +10,7 @@ import pytest
 from calibrate.service import Times, fit_service, of_histogram, of_percentiles, of_samples
 from calibrate.service.families import Candidate, lognormals, mixture_theta, plain_families, shifted
 from calibrate.service.fitted import FamilyFit
-from calibrate.service.ladder import _fitted, findings_of
+from calibrate.service.ladder import findings_of, fit_family
 from calibrate.service.likelihood import Binned
 from calibrate.service.sources import parse_latencies, parse_percentiles
 from measure.errors import DataError
@@ -49,7 +49,7 @@ def test_the_family_that_was_drawn_from_describes_the_draws(law: Distribution, n
 
 def fit_one(times: Times, name: str) -> FamilyFit:
     """One family of two parameters alone, which is quick."""
-    return _fitted(times, Binned.of(times), next(f for f in plain_families() if f.name == name))
+    return fit_family(times, Binned.of(times), next(f for f in plain_families() if f.name == name))
 
 
 def test_coarse_bins_do_not_bias_the_estimate() -> None:
