@@ -29,7 +29,9 @@ from measure.units import counted, format_bytes, format_rate
 
 BUSY = 0.05  # the largest share of time that a submitting job may be busy
 SHORT = 0.02  # relative shortfall of arrivals from which the device counts as overloaded
-BURST_REASON = corrected("the requests over time; the device serves in bursts, and part of one more fell into the run")
+BURST_REASON = corrected(
+    "whole bursts over whole periods; the device serves in bursts, and part of one more fell into the run"
+)
 _ERRORS = 3.0  # standard errors of a Poisson count that a shortfall must exceed
 
 
@@ -48,7 +50,7 @@ def measured(text: str, point: StoredPoint) -> MeasuredPoint:
     job = job_of(point)
     record = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
     noted = {} if job.is_open else point.record.get("intervals", {})
-    rate = rate_in_bursts(Intervals.from_dict(noted), record.requests) if noted else None
+    rate = _rate_in_bursts(record, Intervals.from_dict(noted)) if noted else None
     number, ceiling = point.record.get("sequence"), record.options.get("ceiling_per_s")
     columns = {
         **({"sequence": number} if isinstance(number, int) else {}),
@@ -57,6 +59,11 @@ def measured(text: str, point: StoredPoint) -> MeasuredPoint:
         **noted_lateness(point.record),
     }
     return MeasuredPoint(record if rate is None else in_bursts(record, rate), job, int(point.asked("repeat")), columns)
+
+
+def _rate_in_bursts(record: FioRecord, intervals: Intervals) -> float | None:
+    printed = record.published.get(RATE, (record.throughput_per_s, ""))[0]
+    return rate_in_bursts(intervals, round(printed * record.runtime_s), record.requests, record.runtime_s)
 
 
 def in_bursts(record: FioRecord, rate_per_s: float) -> FioRecord:

@@ -197,23 +197,35 @@ def test_a_probe_past_half_of_its_ceiling_says_what_it_can_hand_over(throughput_
     assert near_ceiling([MeasuredPoint(record, job, 0)]) == []
 
 
-def in_bursts(job: FioJob, tmp_path: Path, requests: int, *, every_s: float) -> Sweep:
-    """A run of 20 requests in each ``every_s`` seconds, logged in intervals of 40 ms; fio counted ``requests``."""
+def in_bursts(job: FioJob, tmp_path: Path, requests: int, *, every_s: float, in_flight: int = 0) -> Sweep:
+    """A run of 20 requests in each ``every_s`` seconds, logged in intervals of 40 ms; fio counted ``requests``.
+
+    ``in_flight`` more were sent before the ramp ended.
+    """
     ends = [0.04 * k for k in range(1, round(RUN_S / 0.04) + 1)]
     bursts = np.histogram(np.arange(1e-4, RUN_S, every_s), [0.0, *ends])[0]
     spread = {**direction(requests, job.depth * every_s / 20)["lat_ns"], "stddev": 2e7}
-    options = {"numjobs": str(job.jobs), "iodepth": str(job.depth), "rw": "randread", "rate_iops": ""}
-    text = output({"read": {**direction(requests, job.depth * every_s / 20), "lat_ns": spread}}, options=options)
+    options = {
+        "numjobs": str(job.jobs),
+        "iodepth": str(job.depth),
+        "rw": "randread",
+        "rate_iops": "0",
+        "ramp_time": "1s",
+    }
+    moved = 4096 * (requests + in_flight)
+    whole = {**direction(requests, 0.1), "io_bytes": moved, "bw_bytes": moved / RUN_S, "lat_ns": spread}
+    text = output({"read": whole}, options=options)
     rates = (20 * bursts / 0.04).tolist()
     return read_fio_store(store(tmp_path, (job, 0, text), intervals={"end_s": ends, "throughput_per_s": rates}))
 
 
-def test_of_a_device_that_serves_in_regular_bursts_the_rate_is_that_of_the_requests_over_time(tmp_path: Path) -> None:
+def test_of_a_device_that_serves_in_regular_bursts_the_rate_is_that_of_whole_bursts(tmp_path: Path) -> None:
     """Held to 200 a second: 15 requests of one more burst fell into the run of 4 s."""
-    row = in_bursts(FioJob(16, 1, 4096, 100, "random"), tmp_path, 815, every_s=0.1).points.iloc[0]
+    sweep = in_bursts(FioJob(16, 1, 4096, 100, "random"), tmp_path, 800, every_s=0.1, in_flight=15)
+    row = sweep.points.iloc[0]
     assert row["throughput_per_s"] == pytest.approx(200, rel=0.003)
-    assert row["throughput_published_per_s"] == 815 / RUN_S
-    assert row["throughput_origin"].startswith("corrected: the requests over time")
+    assert row["throughput_published_per_s"] == 800 / RUN_S
+    assert row["throughput_origin"].startswith("corrected: whole bursts over whole periods")
     assert row["bandwidth_bytes_per_s"] == pytest.approx(4096 * 200, rel=0.003)
     assert row["in_bursts"] == 1
 

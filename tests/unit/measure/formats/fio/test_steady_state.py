@@ -233,27 +233,54 @@ def counted(times: np.ndarray, whole_s: float, each_s: float = 0.04) -> Interval
     return Intervals(tuple(edges[1:].tolist()), tuple((np.histogram(times, edges)[0] / each_s).tolist()))
 
 
-@pytest.mark.parametrize("phase_s", [0.0, 0.01, 0.03, 0.05, 0.07, 0.09])
-@pytest.mark.parametrize("whole_s", [1.4, 1.48, 5.0])
-def test_the_rate_of_a_volume_that_serves_20_requests_each_tenth_of_a_second(phase_s: float, whole_s: float) -> None:
-    times = np.repeat(np.arange(phase_s + 1e-4, whole_s, 0.1), 20)
-    found = rate_in_bursts(counted(times, whole_s), len(times))
-    assert found == pytest.approx(200, rel=0.015)
+PERIOD_S, OF_A_BURST = 0.1, 20
+
+
+def held(depth: int, run_s: float) -> tuple[NDArray[np.float64], int, int, float]:
+    """A run of fio on a volume held to 200 a second: times of its requests, how many it sent and completed, seconds.
+
+    It begins with a burst, sends until ``run_s`` and ends with the burst that has the last request in flight.
+    """
+    bursts = math.floor(run_s / PERIOD_S) + 1
+    sent, left = OF_A_BURST * bursts, depth - 1
+    times = np.repeat(1e-4 + PERIOD_S * np.arange(bursts), OF_A_BURST)
+    return times, sent, sent + left, PERIOD_S * (bursts - 1 + max(1, math.ceil(left / OF_A_BURST)))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 8, 16, 20, 21, 32, 64])
+@pytest.mark.parametrize(("run_s", "each_s"), [(1.371, 0.01), (1.371, 0.04), (5.02, 0.025)])
+def test_the_rate_of_a_volume_that_serves_20_requests_each_tenth_of_a_second(
+    depth: int, run_s: float, each_s: float
+) -> None:
+    times, sent, completed, whole_s = held(depth, run_s)
+    assert rate_in_bursts(counted(times, run_s, each_s), sent, completed, whole_s) == pytest.approx(200, rel=0.005)
+
+
+@pytest.mark.parametrize("depth", [1, 16, 64])
+def test_a_log_that_miscounts_still_tells_when_the_bursts_came(depth: int) -> None:
+    """fio 3.33 on a busy machine logged 157 of 280 requests: its thread was late, and a line does not say by how much.
+
+    A count of 295 in 1.4 s would be 211 a second, and the sum of the log 112.
+    """
+    times, sent, completed, whole_s = held(depth, 1.371)
+    log = counted(times, 1.371, 0.01)
+    short = np.random.default_rng(1).choice([1.0, 0.5, 0.33], len(log))
+    log = Intervals(log.end_s, tuple((short * np.array(log.throughput_per_s)).tolist()))
+    assert rate_in_bursts(log, sent, completed, whole_s) == pytest.approx(200, rel=0.005)
 
 
 def test_the_count_stands_where_requests_do_not_come_in_bursts() -> None:
     even = np.arange(0, 1.4, 1 / 200)
-    assert rate_in_bursts(counted(even, 1.4), len(even)) is None
+    assert rate_in_bursts(counted(even, 1.4), len(even), len(even), 1.4) is None
     fast = np.arange(0, 1.4, 1e-5)
-    assert rate_in_bursts(counted(fast, 1.4), len(fast)) is None
+    assert rate_in_bursts(counted(fast, 1.4), len(fast), len(fast), 1.4) is None
 
 
-def test_the_count_stands_where_bursts_come_at_random_or_the_log_lacks_requests() -> None:
+@pytest.mark.parametrize("each_s", [0.01, 0.04])
+def test_the_count_stands_where_bursts_come_at_random(each_s: float) -> None:
     rng = np.random.default_rng(1)
     judged = []
     for _ in range(200):
         times = np.repeat(np.sort(rng.uniform(0, 1.4, rng.poisson(14))), 20)
-        judged.append(rate_in_bursts(counted(times, 1.4), len(times)))
+        judged.append(rate_in_bursts(counted(times, 1.4, each_s), len(times), len(times), 1.4))
     assert sum(rate is not None for rate in judged) <= 16  # 3 % of 200 are 6
-    regular = np.repeat(np.arange(1e-4, 1.4, 0.1), 20)
-    assert rate_in_bursts(counted(regular, 1.4), 2 * len(regular)) is None
