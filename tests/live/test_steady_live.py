@@ -68,7 +68,7 @@ def test_a_steady_run_is_called_steady_and_one_that_drifts_is_found(paced: Paced
     assert 4.0 in [f.load for f in audit(sweep) if f.check == "drift-within-run"]
     for record in (SweepStore.read(out)).points():
         logged = Intervals.from_dict(record.record["intervals"])
-        assert 40 <= len(logged) <= 80  # 75, without those before a log that begins late
+        assert 60 <= len(logged) <= 200  # of 15 ms each; fewer where its thread is late
         mean = sum(logged.throughput_per_s) / len(logged)
         reported = points.loc[record.asked("load"), "throughput_per_s"]
         assert mean == pytest.approx(reported, rel=0.15)  # the log leaves out the last, unfinished interval
