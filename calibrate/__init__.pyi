@@ -14,6 +14,7 @@ from .fitting.readings import Knee as Knee
 from .fitting.readings import objective_knee as objective_knee
 from .fitting.simulated_queue import with_p99 as with_p99
 from .fitting.station import DeviceStation as DeviceStation
+from .fitting.under_load import objective_under as objective_under
 from .next import NextLoad as NextLoad
 from .next import next_load as next_load
 from .points import Points as Points

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import typer
 
 from measure import units
-from measure.loads import LOADS, ArrivalRate, Clients, Load
+from measure.loads import LOADS, ArrivalRate, Clients, Gaps, Load, PeakShare
 
 T = TypeVar("T")
 QUANTILES = ("p50", "p95", "p99", "p99.9")
@@ -178,11 +178,13 @@ depths = numbers("depth", f"a whole number from 1 to {MOST_DEPTH:g}, e.g. 1,2,4,
 clients = numbers("number of clients", "whole numbers, 1 or more, as 1..500", _whole_up_to(MOST_TYPED))
 """``1,10,100`` or ``1..500``, whole numbers."""
 
+
+def _percentage(text: str, what: str) -> float:
+    return units.parse_count(text.strip().removesuffix("%"), what)
+
+
 percents = numbers(
-    "percentage",
-    "a whole number from 0 to 100, e.g. 100,70,0",
-    lambda n: n == int(n) and 0 <= n <= 100,
-    lambda text, what: units.parse_count(text.strip().removesuffix("%"), what),
+    "percentage", "a whole number from 0 to 100, e.g. 100,70,0", lambda n: n == int(n) and 0 <= n <= 100, _percentage
 )
 """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
 
@@ -190,28 +192,41 @@ sizes = numbers("size", "1 byte or more", lambda size: size >= 0, units.parse_by
 """``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
 
 
+peak_shares = numbers("share of the peak", "above 0% and below 100%, e.g. 60%,80%", lambda x: 0 < x < 100, _percentage)
+
 _KIND_OF_LOAD = re.compile(r"(?P<values>[^:]*?)\s*(?P<noun>[A-Za-z]{4,}s)?\s*(?::(?P<fact>[^:]*))?")
 
 
 @parser
-def loads_of_any_kind(text: str) -> Numbers | Load:
+def loads_of_any_kind(text: str) -> Numbers | Load | PeakShare:
     """Loads as numbers, or of another kind by their unit: ``2k/s,8k/s``, ``10..200users:think=1s``.
 
-    ``:paced`` behind rates spaces the arrivals evenly; else they are Poisson's.
+    ``:paced`` behind rates spaces the arrivals evenly; else they are Poisson's. Percentages are shares of the peak: of
+    its rate, ``60%,80%``, or the clients that give it, ``60%users:think=1s``.
     """
     found = _KIND_OF_LOAD.fullmatch(text.strip())
-    if found is None or not (found["noun"] or found["fact"] is not None or "/" in text):
+    if found is None or not (found["noun"] or found["fact"] is not None or "/" in text or "%" in text):
         return loads(text)
     values, noun, fact = found["values"], found["noun"], (found["fact"] or "").strip()
-    if "/" in values and noun is None:
+    of_peak = "%" in values
+    if noun is None and ("/" in values or of_peak):
         if fact not in ("", "paced", "poisson"):
             raise ValueError(f"invalid {fact!r} behind rates: expected paced or poisson, as 2k/s,8k/s:paced")
-        return ArrivalRate(rates(values), gaps="paced" if fact == "paced" else "poisson")
+        gaps: Gaps = "paced" if fact == "paced" else "poisson"
+        return _of_peak(values, ArrivalRate(gaps=gaps)) if of_peak else ArrivalRate(rates(values), gaps=gaps)
     name, equals, time = fact.partition("=")
     if fact and (name != "think" or not equals):
         raise ValueError(f"invalid {fact!r} behind clients: expected a think time, as 10..200users:think=1s")
     think = units.parse_duration(time) if fact else 0.0
-    return Clients(clients(values), think=think, noun=noun or "clients")
+    users = Clients(think=think, noun=noun or "clients")
+    return _of_peak(values, users) if of_peak else replace(users, values=clients(values))
+
+
+def _of_peak(text: str, load: ArrivalRate | Clients) -> PeakShare:
+    """``60%,80%`` of the peak, as loads of this kind; a rate among them is refused."""
+    if unlike := [part for part in text.split(",") if part.strip() and "%" not in part]:
+        raise ValueError(f"{unlike[0].strip()!r} stands beside shares of the peak: give shares alone, as 60%,80%")
+    return PeakShare([percent / 100 for percent in peak_shares(text)], load)
 
 
 @parser

@@ -8,7 +8,7 @@ latencies tell it, else any that storage and services have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,7 +24,7 @@ from calibrate.models.calibration import ANY_LOAD, Calibration
 from calibrate.models.closed import ONSET, OnsetPNorm
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
-from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, PeakShare
 from measure.units import format_duration, format_rate
 from qsim.analytic.any_load import COARSE, FINE, Curves, Present, nodes
 from qsim.distributions import law_from_dict
@@ -68,11 +68,12 @@ class PossibleDevices:
         return float(np.median(self.scv))
 
 
-def predict(fit: Calibration, at: Sequence[float] | Array | Load, *, refuse: bool = True) -> Prediction:
+def predict(fit: Calibration, at: Sequence[float] | Array | Load | PeakShare, *, refuse: bool = True) -> Prediction:
     """Throughput and response time with bands, by a fitted (or data-sheet) model.
 
     ``at``: loads in the unit of the fit (outstanding requests; injected delay), or a load of another kind with its
-    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``. Without ``refuse`` a rate that is not served
+    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``, or shares of the peak, as
+    ``PeakShare([0.6, 0.8])``. Without ``refuse`` a rate that is not served
     has a response time of a million lone requests, as beside one that was measured.
 
     Raises ValueError for a load that is not positive (zero is allowed for an injected delay) or not finite, and for
@@ -87,6 +88,10 @@ def predict(fit: Calibration, at: Sequence[float] | Array | Load, *, refuse: boo
     >>> [f"{1e6 * time:.0f}" for time in strangers.response_time_s]
     ['82', '96']
     """
+    if isinstance(at, PeakShare):
+        from calibrate.fitting.under_load import load_at_share
+
+        at = load_at_share(fit, at)
     if fit.is_seen_through_chain:
         at = at if isinstance(at, Load) else replace(fit.load_type, values=tuple(np.atleast_1d(at)))
     elif not isinstance(at, Load) or is_own_kind(fit.load_type, at):
@@ -112,9 +117,8 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
             if refuse:
                 raise
             doubts.append(str(error))
-    run = 0.0 if is_own_kind(fit.load_type, load) else fit.between_runs  # another kind of load is another run
-    response = np.array([_drawn_responses(found, load.present(found.curves, n, found.scv), run) for n in values])
-    response = np.minimum(response, NOT_SERVED * np.exp(-found.middle.log_rate[0, 0]))
+    drawn = drawn_under(fit, load, found)
+    response = np.array([drawn(n) for n in load.values])
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     r, r_low, r_high = np.quantile(response, shares, axis=1, method="inverted_cdf")
     if isinstance(load, ArrivalRate):
@@ -124,6 +128,21 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
     columns = (values, x, x_low, x_high, r, r_low, r_high)
     notes = (*_remarks(fit, found, load),)
     return Prediction(*columns, fit.level, replace(load, values=()), notes, fit.block_bytes, doubts=tuple(doubts))
+
+
+def drawn_under(
+    fit: Calibration, load: ArrivalRate | ClosedLoad, found: PossibleDevices | None = None
+) -> Callable[[float], Array]:
+    """One measurement of the response (w,) of each possible device, at a value of the load."""
+    devices = possible_devices(fit) if found is None else found
+    run = 0.0 if is_own_kind(fit.load_type, load) else fit.between_runs  # another kind of load is another run
+    slowest = NOT_SERVED * np.exp(-devices.middle.log_rate[0, 0])
+
+    def drawn(value: float) -> Array:
+        present = load.present(devices.curves, value, devices.scv)
+        return np.asarray(np.minimum(_drawn_responses(devices, present, run), slowest))
+
+    return drawn
 
 
 def drawn_responses(fit: Calibration, load: Load) -> Array:
@@ -232,7 +251,7 @@ def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[s
     if known is not None:
         spread = f"service times have an scv of {known:.2g}, as the latencies at depth 1"
     if isinstance(load, ArrivalRate):
-        yield f"{'Poisson' if load.gap_scv else 'evenly spaced'} arrivals; {spread}"
+        yield f"{load.arrivals}; {spread}"
     elif load.thinking_s:
         yield f"a think time of {format_duration(load.thinking_s)}; {spread}"
 

@@ -22,7 +22,7 @@ from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.which_kind import ORIGIN_OF_KIND
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, Outstanding, ThroughputLoad
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, Outstanding, PeakShare, ThroughputLoad
 from measure.sweep import Sweep, of_several_kinds
 from measure.ties import first_highest
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
@@ -130,10 +130,13 @@ class Fit(Calibration, Result):
         word = how_sure(identified, low, high)
         return "rough" if word == "sure" and (self.refuted or self.doubted or self.is_far_off) else word
 
-    def predict(self, at: Sequence[float] | Array | Load, *, refuse: bool = True) -> Prediction:
+    def predict(self, at: Sequence[float] | Array | Load | PeakShare, *, refuse: bool = True) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
-        if not self.is_seen_through_chain and (not isinstance(at, Load) or is_own_kind(self.load_type, at)):
-            return predict_at(self, at.values if isinstance(at, Load) else at)
+        if not (self.is_seen_through_chain or isinstance(at, PeakShare)):
+            if not isinstance(at, Load):
+                return predict_at(self, at)
+            if is_own_kind(self.load_type, at):
+                return predict_at(self, at.values)
         from calibrate.fitting.any_load import predict
 
         return predict(self, at, refuse=refuse)

@@ -32,7 +32,7 @@ from calibrate.models.calibration import Calibration
 from calibrate.models.closed import ClosedModel
 from calibrate.models.curves import CurveModel
 from calibrate.points import Z90
-from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, ThroughputLoad
+from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, Load, ThroughputLoad
 from measure.units import CACHE_LINE_BYTES, format_duration
 from qsim.errors import InvalidParameterError
 
@@ -132,13 +132,14 @@ def still_rises(fit: Calibration) -> bool:
     return bool(twice > GAIN * now)
 
 
-def curve_of(fit: Calibration, loads: Sequence[float] | Array) -> Prediction:
-    """The predicted curve of ``fit`` at ``loads`` of its own kind, on which all readings lie."""
-    if not fit.is_seen_through_chain:
+def curve_of(fit: Calibration, loads: Sequence[float] | Array, under: Load | None = None) -> Prediction:
+    """The predicted curve of ``fit`` at ``loads`` of the kind ``under``, else its own, on which all readings lie."""
+    if under is None and not fit.is_seen_through_chain:
         return predict(fit, loads)
     from calibrate.fitting.any_load import predict as through_the_chain
 
-    return through_the_chain(fit, loads, refuse=False)
+    at = loads if under is None else replace(under, values=tuple(loads))
+    return through_the_chain(fit, at, refuse=False)
 
 
 def _closed(fit: Calibration, load: float) -> Knee:
@@ -505,23 +506,35 @@ def possible_responses(fit: Calibration, loads: Array) -> Array:
 
 
 def objective_at(
-    fit: Calibration, load: float, ends: Ends, definition: str, loads: Array, lightest: str, note: str = ""
+    fit: Calibration,
+    load: float,
+    ends: Ends,
+    definition: str,
+    loads: Array,
+    lightest: str,
+    note: str = "",
+    under: Load | None = None,
 ) -> Knee:
-    """The reading of an objective at ``load``, 0 where none of the ``loads`` meets it, infinity where all do."""
+    """The reading of an objective at ``load``, 0 where none of the ``loads`` meets it, infinity where all do.
+
+    The load is of the kind ``under``, else of that of ``fit``.
+    """
+    kind = fit.load_type if under is None else under
     if not 0 < load < math.inf:
-        first, last = (fit.load_type.place(fit.load_type.estimated_text(n)) for n in loads[[0, -1]])
+        first, last = (kind.place(kind.estimated_text(n)) for n in loads[[0, -1]])
         note = f"met up to {last}, the heaviest load looked at" if load else f"even at {first} {lightest}"
-        return Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
+        return Knee(None, *ends, math.nan, math.nan, definition, kind.named, False, note)
     low, high = _around(load, ends)
     if low is not None and high is not None:
         low, high = widened(low, load, high, fit.between_runs, fit.level)
     known = low is not None and high is not None and high / low < ROUGH
-    if not isinstance(fit.load_type, InjectedDelay) and (further := beyond(fit, load)):
+    there = curve_of(fit, [load], under)
+    throughput, response = float(there.throughput_per_s[0]), float(there.response_time_s[0])
+    outstanding = load if under is None else throughput * response  # as deep as the fit's own load, which is closed
+    if not isinstance(fit.load_type, InjectedDelay) and (further := beyond(fit, outstanding)):
         note = "; ".join(filter(None, (note, further)))
-        known = known and load <= NO_FURTHER * max(fit.used)
-    there = curve_of(fit, [load])
-    gives = float(there.throughput_per_s[0]), float(there.response_time_s[0])
-    return Knee(load, low, high, *gives, definition, fit.load_name, known, note)
+        known = known and outstanding <= NO_FURTHER * max(fit.used)
+    return Knee(load, low, high, throughput, response, definition, kind.named, known, note)
 
 
 def check_objective(time_s: float) -> None:

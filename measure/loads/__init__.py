@@ -17,6 +17,7 @@ from measure.loads.clients import Clients
 from measure.loads.depth import Depth, counted_in
 from measure.loads.injected_delay import InjectedDelay
 from measure.loads.outstanding import Outstanding
+from measure.loads.peak_share import PeakShare
 from qsim.errors import InvalidParameterError
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "LoadKind",
     "MemoryLoad",
     "Outstanding",
+    "PeakShare",
     "ThroughputLoad",
     "counted_in",
     "load_from_dict",

@@ -56,6 +56,14 @@ class ArrivalRate(ThroughputLoad):
         """The squared coefficient of variation of the gaps between arrivals."""
         return 0.0 if self.gaps == "paced" else 1.0
 
+    @property
+    def arrivals(self) -> str:
+        """How requests come, in words."""
+        return "evenly spaced arrivals" if self.gaps == "paced" else "Poisson arrivals"
+
+    def in_full(self, values: str) -> str:
+        return f"{values} of {self.arrivals}"
+
     def present(self, curves: Curves, load: FloatArray | float, scv: FloatArray | float) -> Present:
         """What is present at stations of these ``curves`` under the rate ``load``; ``scv`` (w,): of service times.
 

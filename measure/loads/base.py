@@ -129,6 +129,10 @@ class Load(ABC):
         """Values in words, such as ``1 to 8``, as a place of the curve."""
         return f"{self.singular} {values}"
 
+    def in_full(self, values: str) -> str:
+        """As :meth:`place`, with how requests come where that is not plain: ``70 users who think for 1.00 s``."""
+        return self.place(values)
+
     def places(self, values: str) -> str:
         """As :meth:`place`, where the words name several values."""
         return f"{self.plural} {values}"

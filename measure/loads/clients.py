@@ -7,6 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from measure.loads.base import CountedLoad, Figures
+from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class Clients(CountedLoad):
     @property
     def plural(self) -> str:
         return self.noun
+
+    def in_full(self, values: str) -> str:
+        return self.place(values) + (f" who think for {format_duration(self.think)}" if self.think else "")
 
     def present(self, curves: Curves, load: float, scv: FloatArray | float) -> Present:
         if not self.think:

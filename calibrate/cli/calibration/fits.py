@@ -12,7 +12,7 @@ from calibrate.cli.console import labelled
 from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import Objective
-from measure.loads import InjectedDelay, ThroughputLoad
+from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
 from measure.units import counted, format_duration, with_interval
 
 if TYPE_CHECKING:
@@ -57,14 +57,23 @@ def calibrated(
     return CalibratedCurves([*fits.values()], sweep, refused)
 
 
-def objective_of(fit: Fit, slo: Objective, sweep: measure.Sweep | None) -> Knee:
-    """The heaviest load of a fit to ``sweep`` (None: unknown) that meets the objective.
+def objective_of(
+    fit: Fit, slo: Objective, sweep: measure.Sweep | None, under: ArrivalRate | ClosedLoad | None = None
+) -> Knee:
+    """The heaviest load of a fit to ``sweep`` (None: unknown) that meets the objective, of the kind ``under``.
 
     An objective for a tail needs the histograms of the sweep: CommandError without one, DataError where they do not
     suffice.
     """
     if slo.quantile is None:
-        return calibrate.objective_knee(fit, slo.time_s)
+        if under is None:
+            return calibrate.objective_knee(fit, slo.time_s)
+        return calibrate.objective_under(fit, slo.time_s, under)
+    if under is not None:
+        raise wrong_usage(
+            f"--slo {slo.quantile} answers in {fit.load_type.plural}, and --at asks for {under.plural}: look for "
+            f"{format_duration(slo.time_s)} in the column of p99 there, or give --slo for the mean"
+        )
     if sweep is None:
         raise wrong_usage(
             f"--slo {slo.quantile} needs the histograms of a sweep, and there is none here; calibrate on "
@@ -73,18 +82,24 @@ def objective_of(fit: Fit, slo: Objective, sweep: measure.Sweep | None) -> Knee:
     return calibrate.tail_knee(fit, sweep, fit.series, slo.quantile, slo.time_s)
 
 
-def objective_document(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) -> dict[str, Any] | None:
+def objective_document(
+    fit: Fit, slo: Objective | None, sweep: measure.Sweep | None, under: ArrivalRate | ClosedLoad | None = None
+) -> dict[str, Any] | None:
     """The load that meets the objective in JSON; None without one."""
     from calibrate.fitting.answer import knee_word
 
     if slo is None:
         return None
-    k = objective_of(fit, slo, sweep)
+    k = objective_of(fit, slo, sweep, under)
     return {**k.to_dict(), "sure": knee_word(fit, k)}
 
 
-def asked_lines(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) -> list[str]:
+def asked_lines(
+    fit: Fit, slo: Objective | None, sweep: measure.Sweep | None, under: ArrivalRate | ClosedLoad | None = None
+) -> list[str]:
     """The largest load within --slo, then the heaviest measured point; empty without an objective.
+
+    ``under`` is the kind of load where --at asks for another than was measured.
 
     ``Under 500 µs: 46 k/s at depth 23 (19 to 29), sure. Depth 64 gave 68 k/s at 938 µs.``
     """
@@ -92,17 +107,19 @@ def asked_lines(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) ->
         return []
     from calibrate.fitting.answer import knee_word
 
-    k, show, load = objective_of(fit, slo, sweep), fit.load_type.throughput_figure, fit.load_type
+    k, load = objective_of(fit, slo, sweep, under), fit.load_type if under is None else under
+    show = load.throughput_figure
     asked = f"{f'{slo.quantile} under' if slo.quantile else 'Under'} {format_duration(slo.time_s)}"
     word = knee_word(fit, k)
     line = f"{asked}: {', '.join(filter(None, (k.note, word)))}."
     if k.load is not None:
         at = with_interval(load.figure, k.load, k.low, k.high)
-        at = at if isinstance(load, ThroughputLoad) else load.place(at)
+        at = under.in_full(at) if under is not None else at if isinstance(load, ThroughputLoad) else load.place(at)
         time = f", {format_duration(k.response_time_s, 2)} on average" if slo.quantile else ""
         beyond = f"; {k.note}" if k.note else ""
-        line = f"{asked}: {show(k.throughput_per_s, 2)} at {at}{time}, {word}{beyond}."
-    if fit.used and not isinstance(load, InjectedDelay):
+        rate = "" if isinstance(under, ArrivalRate) else f"{show(k.throughput_per_s, 2)} at "
+        line = f"{asked}: {rate}{at}{time}, {word}{beyond}."
+    if fit.used and not isinstance(load, InjectedDelay) and under is None:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
         deepest = fit.load_type.text(fit.used[i])
@@ -156,7 +173,9 @@ def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
     return None if sweep is None else advice(calibrate.points_of(sweep, fit.series))
 
 
-def fit_document(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = None) -> dict[str, Any]:
+def fit_document(
+    fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = None, under: ArrivalRate | ClosedLoad | None = None
+) -> dict[str, Any]:
     """A fit in JSON with what --slo asks for, without the table that only a fit file needs."""
     from calibrate.fitting.answer import knee_word
 
@@ -168,7 +187,7 @@ def fit_document(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = 
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": {**fit.knee.to_dict(), "sure": knee_word(fit)},
         "knee90": {**fit.ninety.place(), "sure": knee_word(fit, fit.ninety)},
-        "objective": objective_document(fit, slo, sweep),
+        "objective": objective_document(fit, slo, sweep, under),
         "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,
         "notes": list(fit.notes),

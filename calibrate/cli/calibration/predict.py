@@ -20,7 +20,7 @@ from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
-from measure.loads import Bandwidth, InjectedDelay, Load, ThroughputLoad
+from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration, with_interval
 
@@ -39,6 +39,7 @@ qsim predict fit.json --at 1,8,64
 qsim predict sweep/ --use 1,32 --seal before.json
 qsim predict sweep/ --use 1 --peak-iops 600k
 qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
+qsim predict sweep/ --at 60%
 qsim predict sweep/ --at 2k/s,8k/s
 qsim predict sweep/ --at 10..200users:think=1s
 qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
@@ -54,12 +55,25 @@ MEASURED = "a data sheet describes a drive of which nothing is measured"
 
 @dataclass(frozen=True)
 class PredictedCurve:
-    """A fit with its curve, the number of devices for a rate, and the same for the changed device."""
+    """A fit with its curve, the number of devices for a rate, and the same for the changed device.
+
+    ``shares`` are those of the peak that the curve was asked for, if any.
+    """
 
     fit: Fit
     curve: Prediction
     capacity: Capacity | None = None
     then: tuple[Scenario, PredictedCurve] | None = None
+    shares: PeakShare | None = None
+
+    @property
+    def under(self) -> ArrivalRate | ClosedLoad | None:
+        """The kind of load that it is predicted under, where another was measured."""
+        from calibrate.fitting.predicted_curve import is_own_kind
+
+        load = self.curve.load_type
+        other = isinstance(load, ArrivalRate | ClosedLoad) and not is_own_kind(self.fit.load_type, load)
+        return load if other else None  # type: ignore[return-value]
 
 
 @conflicts("--idle-latency", "FIT|DATA", "--dataset", because=MEASURED)
@@ -171,20 +185,21 @@ def _holds_points(data: Sequence[str]) -> bool:
 
 
 def _predicted(
-    fit: Fit, at: Sequence[float] | Load | None, change: WhatIf | None, target: float | None
+    fit: Fit, at: Sequence[float] | Load | PeakShare | None, change: WhatIf | None, target: float | None
 ) -> PredictedCurve:
     """The curve of a fit, and of the changed device."""
-    from calibrate.fitting.predicted_curve import is_own_kind
     from calibrate.prediction.what_if import capacity_for
 
-    def of(fit: Fit, loads: Sequence[float] | Load, kind: str) -> PredictedCurve:
+    def of(fit: Fit, loads: Sequence[float] | Load | PeakShare, kind: str) -> PredictedCurve:
         capacity = None if target is None else capacity_for(fit, target, kind)
         return PredictedCurve(fit, calibrate.predict(fit, loads), capacity)
 
     now = of(fit, at or _default_loads(fit), what_ifs.kind_of(change, "today's", 0))
+    if isinstance(at, PeakShare):
+        now = replace(now, shares=at)
     if change is None:
-        other = isinstance(at, Load) and not is_own_kind(fit.load_type, at)
-        return replace(now, curve=calibrate.with_p99(fit, now.curve)) if other else now
+        asked = now.under is not None or (now.shares is not None and fit.is_seen_through_chain)
+        return replace(now, curve=calibrate.with_p99(fit, now.curve)) if asked else now
     scenario = calibrate.what_if(fit, change)
     changed = of(scenario.fit, _load_of(now.curve), what_ifs.kind_of(change, "the changed", 1))
     return replace(now, then=(scenario, changed))
@@ -200,17 +215,43 @@ def _text(
     details: bool,
 ) -> Iterator[str]:
     """The answer, the curve (or the changed one), the tails; with ``details`` parameters."""
-    first = [*fits.asked_lines(c.fit, slo, sweep), *([str(c.capacity)] if c.capacity is not None else [])]
+    first = [*fits.asked_lines(c.fit, slo, sweep, c.under), *([str(c.capacity)] if c.capacity is not None else [])]
     if c.then is not None:
         scenario, changed = c.then
         first.append(what_ifs.answer(scenario, c.curve, changed.curve))
         first += [str(changed.capacity)] if changed.capacity is not None else []
-    yield "\n".join([*first, *([c.fit.series] if several else fits.first_lines("", [c.fit])), *_users_line(c)])
+    own = [c.fit.series] if several else fits.first_lines("", [c.fit])
+    yield "\n".join([*first, *own, *_share_lines(c), *_users_line(c)])
     yield str(c.curve) if c.then is None else what_ifs.changed_table(scenario, c.curve, changed.curve)
     if tails is not None:
         yield "\n".join(tail_tables({c.fit.series: tails}) if details else tails_line({"": tails}))
     if details:
         yield "\n".join([str(c.fit), *fits.scalability_lines(c.fit, sweep)])
+
+
+def _share_lines(c: PredictedCurve) -> Iterator[str]:
+    """Each share of the peak that --at asks for: the load, its mean and p99, and the closed load of that throughput."""
+    if c.shares is None or c.then is not None:
+        return
+    from calibrate.fitting.answer import figure_word
+    from calibrate.fitting.under_load import load_at_share
+    from calibrate.models.calibration import PEAK
+
+    load, own, show = c.curve.load_type, c.fit.load_type, c.fit.load_type.throughput_figure
+    closed: Sequence[float] = ()
+    if isinstance(load, ArrivalRate) and isinstance(own, ClosedLoad):
+        closed = load_at_share(c.fit, replace(c.shares, of=own)).values
+    word = figure_word(c.fit, PEAK, c.fit.parameters[PEAK])
+    doubt = "" if word == "sure" else f", {word},"
+    for i, share in enumerate(c.shares.named):
+        at = load.in_full(load.text(c.curve.load[i]))
+        gives = "" if isinstance(load, ArrivalRate) else f"{show(float(c.curve.throughput_per_s[i]), 3)} at "
+        text = f"of PEAK{doubt} is {at}: {gives}{with_interval(format_duration, *c.curve.response_band(i))} on average"
+        if c.curve.p99_s is not None:
+            text += f", p99 {with_interval(format_duration, *c.curve.p99_band(i))}, simulated"
+        if closed:
+            text += f"; the same rate as {own.in_full(own.text(closed[i]))}"
+        yield labelled(share, text)
 
 
 def _users_line(c: PredictedCurve) -> list[str]:
@@ -221,7 +262,7 @@ def _users_line(c: PredictedCurve) -> list[str]:
     if not think_s or c.fit.crossing is None or c.then is not None:
         return []
     users = with_interval(c.curve.load_type.figure, *users_at_knee(c.fit, think_s))
-    start = f"queueing starts at {users} users who think for {format_duration(think_s)}"
+    start = f"queueing starts at {c.curve.load_type.in_full(users)}"
     return [labelled("USERS", f"{start}: (idle latency + think time) x PEAK")]
 
 
@@ -229,9 +270,11 @@ def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objec
     """A fit with its curve in JSON, the number of devices for a rate, and the same for the changed device."""
     from calibrate.fitting.readings import users_at_knee
 
-    document = {**fits.fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
+    document = {**fits.fit_document(c.fit, slo, sweep, c.under), "points": c.curve.to_dicts()}
     if think_s := c.curve.load_type.thinking_s if c.fit.crossing is not None else 0.0:
         document["users"] = dict(zip(("load", "low", "high"), users_at_knee(c.fit, think_s), strict=True))
+    if c.shares is not None:
+        document["shares_of_peak"] = list(c.shares.shares)
     if c.curve.doubts:
         document["doubts"] = list(c.curve.doubts)
     if c.capacity is not None:

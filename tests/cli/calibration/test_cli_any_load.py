@@ -201,3 +201,57 @@ def test_a_service_measured_at_one_rate_is_not_sent_to_fio(qsim, tmp_path):
     run = qsim("fit", str(path))
     assert "measure more rates with the tool that sent these" in run.err
     assert "fio" not in run.err
+
+
+def test_60_percent_of_the_peak_under_strangers_is_answered_in_one_line(qsim, drive):
+    run = qsim("predict", drive, "--at", "60%")
+    (line,) = (one for one in run.out.splitlines() if one.startswith("60 %    "))
+    assert line.startswith("60 %    of PEAK is 80")  # of 1333 /s
+    assert "of Poisson arrivals: " in line
+    assert " on average, p99 " in line
+    assert "the same rate as depth 2.4" in line
+    found = qsim("predict", drive, "--at", "60%,80%", "--json").json
+    peak = found["parameters"]["Xmax"]["estimate"]
+    assert [p["load"] for p in found["points"]] == pytest.approx([0.6 * peak, 0.8 * peak])
+    assert found["shares_of_peak"] == [0.6, 0.8]
+
+
+def test_a_share_of_the_peak_in_clients_or_users_is_their_number(qsim, drive):
+    closed = qsim("predict", drive, "--at", "60%clients")
+    assert "60 %    of PEAK is depth 2.4" in closed.out
+    assert "P99" not in closed.out
+    users = qsim("predict", drive, "--at", "60%users:think=1s").out
+    assert "users who think for 1.00 s: 80" in users
+    assert "arrivals" not in users
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("0%", "invalid share of the peak 0: expected above 0% and below 100%, e.g. 60%,80%"),
+        ("100%", "invalid share of the peak 100"),
+        ("60%,800/s", "'800/s' stands beside shares of the peak: give shares alone, as 60%,80%"),
+        ("60%,8", "'8' stands beside shares of the peak"),
+        ("60%:often", "expected paced or poisson"),
+    ],
+)
+def test_a_share_that_is_none_is_refused_in_one_line(qsim, drive, at, said):
+    run = qsim("predict", drive, "--at", at)
+    assert run.code == 2
+    assert said in run.err
+    assert len(run.err.strip().splitlines()) == 1
+
+
+def test_an_objective_is_answered_in_the_kind_of_load_that_is_asked_for(qsim, drive):
+    asked = ("predict", drive, "--at", "200users:think=1s", "--slo", "6ms")
+    first = qsim(*asked).out.splitlines()[0]
+    assert first.startswith("Under 6.00 ms: 1.")
+    assert "users who think for 1.00 s, sure." in first
+    objective = qsim(*asked, "--json").json["objective"]
+    assert objective["load_name"] == "users N"
+    assert objective["response_time_s"] == pytest.approx(6e-3, rel=0.02)
+    assert " of Poisson arrivals, sure." in qsim("predict", drive, "--at", "300/s", "--slo", "6ms").out.splitlines()[0]
+    assert " at depth " in qsim("predict", drive, "--at", "8", "--slo", "6ms").out.splitlines()[0]
+    tail = qsim("predict", drive, "--at", "200users:think=1s", "--slo", "p99=20ms")
+    assert tail.code == 2
+    assert "look for 20.0 ms in the column of p99 there" in tail.err
