@@ -65,6 +65,9 @@ BISECTIONS = 20
 
 LEAST, NEXT_TO_NONE = 1e-300, 1e-6
 
+NONE = -300.0
+"""The logarithm of a probability that adds nothing, and whose products with others are still floats."""
+
 _LOG_GAMMA = np.frompyfunc(math.lgamma, 1, 1)
 
 
@@ -126,7 +129,8 @@ class Curves:
         ``variability`` is V, one or (w,), of services alone: (1 + cs²) / 2. The law of the thinking does not matter.
         """
         grid = _from_both_ends(population, self.spacing)
-        steps = _thinking_steps(population, think_time, self.spacing) - grid.sums(self.log_rates_at(grid.n))
+        work = grid.sums(self.log_rates_at(grid.n))
+        steps = np.subtract(_thinking_steps(population, think_time, self.spacing), work, out=work)
         chain = _stretched(grid, steps, self._full, variability, np.zeros(len(steps)))
         less, variance = chain.moments(population)
         thinking, mean = np.maximum(-less, LEAST), np.maximum(chain.moments()[0], LEAST)  # either may be next to none
@@ -303,7 +307,7 @@ class _Chain:
 
 def _chain(grid: _Grid, steps: FloatArray, ratio: FloatArray) -> _Chain:
     """The chain of logarithmic ``steps`` (..., m) and of a ``ratio`` (...) beyond the last node."""
-    p = weights(steps)
+    p = weights(steps, NONE)
     more = p[..., -1] * ratio / (1 - ratio)
     return _Chain(grid, np.multiply(p, grid.share, out=p), more, ratio)
 
@@ -320,18 +324,23 @@ def _stretched(
     if (v == 1).all():
         return chain
     above = grid.present - full[:, None]
-    longer = np.abs(steps / grid.width)
-    np.exp(np.negative(longer, out=longer), out=longer)  # how much less probable one more is, or one fewer
+    longer = steps / grid.width
+    np.negative(np.abs(longer, out=longer), out=longer)
+    np.exp(longer, out=longer)  # how much less probable one more is, or one fewer
     longer *= 1 - 1 / v[:, None]
     longer += 1 / v[:, None]
     np.log(longer, out=longer)
-    longer *= np.minimum(np.maximum(above[:, 1:], 0.0), grid.width)
-    made = _chain(grid, np.add(steps, np.copysign(1.0, steps) * longer, out=longer), _longer(ratio, v))
-    busy = np.minimum(np.maximum(above + 1, 0.0), 1.0)
+    waiting = np.clip(above[:, 1:], 0.0, grid.width)
+    longer *= np.copysign(waiting, steps, out=waiting if steps.ndim == 2 else None)
+    longer += steps
+    made = _chain(grid, longer, _longer(ratio, v))
+    above += 1
+    busy = np.clip(above, 0.0, 1.0, out=above)
     idle = 1 - busy
     factor = chain.odds_of_waiting(busy, idle) / np.maximum(made.odds_of_waiting(busy, idle), LEAST)
-    busy = idle + busy * factor[..., None]
-    return replace(made, share=np.multiply(made.share, busy, out=busy), more=made.more * factor)
+    busy = np.multiply(busy, factor[..., None], out=busy if factor.ndim == 1 else None)
+    busy += idle
+    return replace(made, share=np.multiply(made.share, busy, out=made.share), more=made.more * factor)
 
 
 def _shorter(busy: FloatArray, variability: FloatArray, gap_scv: float) -> FloatArray:
