@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from qsim.metrics import SYMBOLS, Metrics
+from qsim.models.network import Network
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
 ShowValue: TypeAlias = Callable[[str, float], str]
 """Formats the value of that name."""
 
+WAITS = ("Lq", "Wq")
+
 LOSSES = {
     "p_wait": "probability that an arrival that is let in waits",
     "p_block": "probability that an arrival finds the system full and is lost",
 }
 """The meaning of two values where arrivals are lost: they are not shares of the same arrivals."""
+
+NO_WAITING = "no wait is shown: a station works at a rate by the number present, and serves them together"
 
 MOST_DRAWN = 256  # states in a figure
 LONGEST_DRAWN, POINTS_DRAWN = 0.995, 201  # times in a figure
@@ -51,7 +56,8 @@ def long_text(metrics: Metrics, show: ShowValue | None = None, *, details: bool 
     header, rows = without_empty(("", "value", _level(metrics), ""), _rows(metrics, show))
     values = table(header, rows, left=[i in (0, len(header) - 1) for i in range(len(header))])
     parts = [table(head, rows) for head, *rows in _part_tables(metrics, show, details=details)]
-    return "\n".join([*first, "", values, *parts, *(f"warning: {w}" for w in metrics.warnings)])
+    notes = [f"note: {NO_WAITING}"] if _serves_together(metrics) else []
+    return "\n".join([*first, "", values, *parts, *notes, *(f"warning: {w}" for w in metrics.warnings)])
 
 
 def _headline(metrics: Metrics) -> str:
@@ -65,7 +71,7 @@ def _answer(metrics: Metrics, show: ShowValue) -> str:
     ends = f" ({show('W', between[0])} to {show('W', between[1])})" if between else ""
     stays = f"a customer stays W = {show('W', metrics.W)}{ends} on average"
     waits = f"{show('Wq', metrics.Wq)} of it waiting"
-    known = [(metrics.W, stays), (metrics.Wq, waits)]
+    known = [(metrics.W, stays), (math.nan if _serves_together(metrics) else metrics.Wq, waits)]
     parts = [
         ", ".join(words for value, words in known if not math.isnan(value)),
         "" if math.isnan(metrics.L) else f"L = {metrics.L:.4g} present",
@@ -83,7 +89,7 @@ def _rows(metrics: Metrics, show: ShowValue) -> list[tuple[str, str, str, str]]:
     """Symbol, value, interval or "", and meaning of the values that are known."""
     rows = []
     for name, (symbol, meaning) in SYMBOLS.items():
-        value = getattr(metrics, name)
+        value = _value(metrics, name)
         if math.isnan(value):
             continue
         ends = metrics.intervals.get(name)
@@ -103,7 +109,7 @@ def _part_tables(metrics: Metrics, show: ShowValue, *, details: bool) -> list[li
     ]
     tables = []
     for heading, parts in (("per visit", stations), ("class", metrics.classes)):
-        known = [name for name in SYMBOLS if any(math.isfinite(getattr(part, name)) for part in parts)]
+        known = [name for name in SYMBOLS if any(math.isfinite(_value(part, name)) for part in parts)]
         if parts:
             rows = [[part.name, *(_cell(part, name, show) for name in known)] for part in parts]
             tables.append([[heading, *(SYMBOLS[name][0] for name in known)], *rows])
@@ -111,8 +117,19 @@ def _part_tables(metrics: Metrics, show: ShowValue, *, details: bool) -> list[li
 
 
 def _cell(part: Metrics, name: str, show: ShowValue) -> str:
-    value = getattr(part, name)
+    value = _value(part, name)
     return "" if math.isnan(value) else show(name, value)
+
+
+def _value(metrics: Metrics, name: str) -> float:
+    """The value of that name; NaN where it is unknown, or a wait where it has no meaning."""
+    return math.nan if name in WAITS and _serves_together(metrics) else float(getattr(metrics, name))
+
+
+def _serves_together(metrics: Metrics) -> bool:
+    """Whether a station works at a rate X(n), so that who of the n present waits is not told."""
+    stations = metrics.model.stations.values() if isinstance(metrics.model, Network) else ()
+    return any(station.speeds is not None for station in stations)
 
 
 def document(metrics: Metrics) -> dict[str, Any]:
@@ -125,7 +142,7 @@ def document(metrics: Metrics) -> dict[str, Any]:
     return {
         "model": metrics.model.kendall,
         **({"name": metrics.name} if metrics.name else {}),
-        **{name: plain(getattr(metrics, name)) for name in SYMBOLS},
+        **{name: plain(_value(metrics, name)) for name in SYMBOLS},
         "kind": metrics.kind,
         "kinds": {name: metrics.kind_of(name) for name in SYMBOLS},
         "method": metrics.method,

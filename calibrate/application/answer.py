@@ -66,7 +66,9 @@ def _time(band: Array) -> str:
 def knee_text(found: System) -> str:
     """The knee, the throughput there, and the number of clients at 90 % of the peak."""
     knee, ninety = found.knee, found.ninety
-    load = max(round(knee.estimate or 1.0), 1)
+    load = max(knee.estimate or 1.0, 1.0)
+    if not np.isin([np.floor(load), np.ceil(load)], found.known_at).all():  # clients are simulated at whole numbers
+        load = round(load)
     there = f"beyond the {found.clients[-1]:g} asked for"
     if load <= found.known_at[-1]:
         x, r = float(found.throughput([load])[0, 0]), float(found.response([load])[0, 0])

@@ -18,7 +18,6 @@ from calibrate.application.product_form import as_simulated, at_rates, run_with,
 from calibrate.fitting.any_load import doubts_of_batches
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
-from measure.loads import ClosedLoad
 from measure.ties import TIE, first_lowest
 from qsim import Network, Station
 from qsim.errors import InvalidParameterError
@@ -282,26 +281,20 @@ def drawn_stations(
 def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Array, Array, Callable[[int], Station]]:
     """Rates (rows, top), peaks and the station, of the estimate and of each draw of a calibrated station.
 
-    A drawn peak is the station's, times its curve's peak over the median of all.
+    The peak is that of the fit, as it is printed.
     """
     rates = product_form.rates(station, top)[None, :]
     peak = np.array([np.inf if station.is_delay else product_form.peak(station)])
-    fit = station.fit if isinstance(station, DeviceStation) else None
-    if fit is None:
+    if not isinstance(station, DeviceStation) or (fit := station.fit) is None:
         return rates, peak, lambda _: station
-    if station.speeds is None or not isinstance(
-        fit.load_type, ClosedLoad
-    ):  # memories and open sweeps, which no closed curve gives
+    if not station.has_closed_fit:  # memories and open sweeps, which no closed curve gives
         made = [station, *(station_of(one, station.visit_count) for one in draws_of(fit, draws, seed))]
         peaks = np.array([product_form.peak(s) for s in made])
         return np.array([product_form.rates(s, top) for s in made]), peaks, made.__getitem__
     throughputs, peaks = drawn_throughputs(fit, top, draws, seed)
     rates = np.vstack([rates, throughputs / station.visit_count])
-    return (
-        rates,
-        np.append(peak, peak * peaks / np.median(peaks)),
-        lambda i: at_rates(station, rates[i]) if i else station,
-    )
+    every = np.append(peak, peaks / station.visit_count)
+    return rates, every, lambda i: at_rates(station, rates[i]) if i else station
 
 
 def _followed_to(stations: product_form.Places, most: int) -> int:

@@ -70,13 +70,25 @@ class DeviceStation(Station):
     fit: Calibration | None = field(default=None, compare=False)
     law: str = ""
 
+    @property
+    def has_closed_fit(self) -> bool:
+        """Whether its rates X(n) are those of a fit over closed loads."""
+        return self.speeds is not None and self.fit is not None and isinstance(self.fit.load_type, ClosedLoad)
+
+    @property
+    def peak(self) -> float:
+        """The peak that its fit prints, in servers; it may lie beyond the requests that the station covers."""
+        if self.fit is None or not self.has_closed_fit:
+            return super().peak
+        return (self.fit.asymptotes[1].estimate or 0.0) * self.time.mean
+
     def __repr__(self) -> str:
         what = self.name or "device"
         if self.speeds is None:
             kind = "one queue" if self.queues == "shared" else "a queue each"
             mean = format_duration(self.time.mean)
             return f"Station {what}: M/G/{self.servers}, {kind}, a mean service of {mean}, {self.law}"
-        peak = format_rate(max(self.speeds) / self.time.mean)
+        peak = format_rate(self.peak / self.time.mean)
         known = f"X(n) in total while n are present, to n = {self.most}, {peak} at most"
         visits = "" if self.visits == 1 else f", {self.visits:g} visits"
         return f"Station {what}: {known}; {self.law}{visits}"

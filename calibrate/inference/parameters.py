@@ -19,7 +19,7 @@ is independent between measurements. s is inferred; ``length`` and ``own`` are g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,12 @@ class Estimate:
     identified: bool
     unit: str = ""
     note: str = ""
+
+    def moved_to(self, estimate: float, *held: float) -> Estimate:
+        """The same with another ``estimate``, its interval made to hold that, and other values that it must hold."""
+        low, high = min(self.low or estimate, estimate), max(self.high or estimate, estimate, *held)
+        narrow = self.identified and high < ROUGH * low
+        return replace(self, estimate=estimate, low=low, high=high, identified=narrow)
 
     def __str__(self) -> str:
         estimate, low, high = (quantity(value, self.unit) for value in (self.estimate, self.low, self.high))

@@ -139,6 +139,9 @@ ALSO = "also calibrated on"
 PEAK = "Xmax"
 """The name of the peak throughput among the parameters of a closed or open model."""
 
+AMONG, BEYOND, HIGHEST = 32, np.geomspace(1.1, 32.0, 16), 3
+"""Number of loads among the points, and multiples of the deepest one, whose highest so many are predicted."""
+
 AXES = 4
 """Number of principal axes of the misfit that are drawn evenly."""
 
@@ -247,24 +250,41 @@ class Calibration:
         columns = (np.array(c) for c in (self.used, self.used_throughput_per_s, self.used_response_s))
         priors = {p.name: p.prior_log_sd for p in self.curve_model.parameters(*columns) if p.prior_log_sd is not None}
         found = estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
-        return {**found, PEAK: self._holding_the_highest(found[PEAK])} if PEAK in found else found
-
-    def _holding_the_highest(self, peak: Estimate) -> Estimate:
-        """The peak of a curve that never falls, its interval with the highest throughput that was measured.
-
-        The estimate is where the model's curve tends to: the highest point of the printed curve follows the noise of
-        the points, and is too high.
-        """
-        if not isinstance(self.curve_model, ClosedModel) or self.curve_model.declines or peak.high is None:
-            return peak
-        high = max((peak.high, *self.used_throughput_per_s))
-        return replace(peak, high=high, identified=peak.identified and high < ROUGH * (peak.low or 0.0))
+        if not isinstance(self.curve_model, ClosedModel):
+            return found
+        return {**found, **{name: e for name, e in self._read_off(found).items() if name in found}}
 
     @cached_property
     def asymptotes(self) -> tuple[Estimate, Estimate]:
         """The idle latency and the peak of a closed model, as printed."""
-        both = {"R1": ("s", self.closed_model.lone), "Xmax": ("1/s", self.closed_model.peak)}
-        return tuple(self.figures.get(name) or self._estimate(*of) for name, of in both.items())  # type: ignore[return-value]
+        both = self._read_off(self.figures)
+        return both["R1"], both[PEAK]
+
+    def _read_off(self, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
+        """The idle latency and the peak of a closed model: of points under closed loads, those of the predicted curve.
+
+        The curve follows what the points say beyond the model. Where all that is predicted lies below the peak that the
+        model's curve tends to, the peak is that.
+        """
+        model = self.closed_model
+        idle = found.get("R1") or self._estimate("s", model.lone)
+        peak = found.get(PEAK) or self._estimate("1/s", model.peak)
+        if self.given is not None or not self.used or self.is_seen_through_chain:
+            return {"R1": idle, PEAK: peak}
+        served, highest = self.used_throughput_per_s, peak.estimate or 0.0
+        lone, *others = self._of_curve
+        if self.known_peak_per_s is None:
+            highest = max(highest, lone, *others)
+        seen = [] if model.declines else [max(served)]
+        return {"R1": idle.moved_to(1 / lone), PEAK: peak.moved_to(highest, *seen)}
+
+    @cached_property
+    def _of_curve(self) -> list[float]:
+        """The predicted throughput of a lone request, then the highest ones among the points and beyond them."""
+        deepest = max(self.used)
+        among = np.unique([*self.used, *np.geomspace(min(self.used), deepest, AMONG)])
+        best = (loads[np.argsort(self.expected(loads))[-HIGHEST:]] for loads in (among, deepest * BEYOND))
+        return [float(x) for x in self.measurements(np.concatenate([[1.0], *best])).quantiles((0.5,))[0]]
 
     def _estimate(self, unit: str, quantity_of: Quantity) -> Estimate:
         estimate, low, high = middle(self.table, quantity_of, self.level)

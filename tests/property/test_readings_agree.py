@@ -27,7 +27,7 @@ from calibrate.surface.model import SurfaceModel
 from measure import Clients, Depth, dataset_names, load_dataset
 from measure.loads import ClosedLoad
 from measure.sweep import Sweep
-from qsim import Delay, Exponential, Station
+from qsim import Delay, Exponential, Network, Station, solve
 
 DEPTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 growth = st.lists(st.floats(0.7, 2.6), min_size=len(DEPTHS) - 1, max_size=len(DEPTHS) - 1)
@@ -53,9 +53,11 @@ def check(made: Fit) -> None:
 
 
 def check_curve(made: Fit) -> None:
-    """The readings of loads lie on the predicted curve."""
+    """The readings of loads lie on the predicted curve, which begins at the idle latency and stays below the peak."""
     peak = made.curve_parameters["Xmax"].estimate
-    far = predict(made, [1.0, *np.geomspace(1.0, 4 * max(*made.used, made.ninety.load or 1.0), 60)])
+    far = predict(made, [1.0, *made.used, *np.geomspace(1.0, 4 * max(*made.used, made.ninety.load or 1.0), 60)])
+    assert far.throughput_per_s.max() <= peak * (1 + 5e-3)
+    assert far.response_time_s[0] == pytest.approx(made.curve_parameters["R1"].estimate, rel=1e-6)
     if made.ninety.load is not None and far.throughput_per_s.max() > 0.91 * peak:
         at = predict(made, [made.ninety.load]).throughput_per_s[0]
         assert at == pytest.approx(0.9 * peak, rel=5e-3) or (made.ninety.load == 1 and at > 0.9 * peak)
@@ -70,6 +72,20 @@ def check_curve(made: Fit) -> None:
     assert bought.low <= bought.gain <= bought.high
 
 
+def check_application(made: Fit) -> None:
+    """An application of the device alone has its peak and its knee, and stays below them."""
+    figures, station = made.curve_parameters, made.station()
+    peak = figures["Xmax"].estimate
+    most = min(8, station.most)
+    found = system({"disk": station}, sorted({1, most}), draws=20)
+    assert found.peak.estimate == pytest.approx(peak, rel=1e-9)
+    assert max(found.knee.estimate, 1.0) == pytest.approx(made.knee.load, rel=1e-6)
+    assert found.throughputs[0].max() <= peak * (1 + 5e-3)
+    assert found.utilization("disk")[0] == pytest.approx(found.throughput()[0] / peak, rel=5e-3)
+    solved = solve(Network({"disk": station}, most))
+    assert solved.utilization == pytest.approx(solved.throughput / peak, rel=5e-3)
+
+
 @settings(max_examples=8, deadline=None)
 @given(growth, st.floats(1e2, 1e6), st.sampled_from([None, "p-norm", "p-norm with onset and decline"]))
 def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | None) -> None:
@@ -78,6 +94,7 @@ def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | Non
         made = fit(sweep, use, model=model)
         check(made)
         check_curve(made)
+        check_application(made)
 
 
 CLOSED = [n for n in dataset_names(curves_only=True) if isinstance(load_dataset(n).load_type, ClosedLoad)]
@@ -89,6 +106,7 @@ def test_of_every_published_curve(name: str) -> None:
     for series in sweep.series[:8]:
         made = fit(sweep, series=series)
         check(made)
+        check_application(made)
         if len(points_of(sweep, series)) > 1:
             check_curve(made)
 
