@@ -36,10 +36,9 @@ on other pages; the tables of other pages are written by hand. How to write most
   `tests/agreement/test_times_agree.py`. By hand: the table of `explanation-service-times.md`.
 - **A formula**: a module in `qsim/analytic/open`, `closed` or `networks`, named in the list of
   `qsim/analytic/__init__.py`. Tests: the same folder of `tests/unit`, and `tests/agreement`.
-- **Output of a load generator**: a function that gives a `ServerRun`, in `measure/formats/server_reports.py` (text) or
-  `servers.py` (JSON), and a row of `TEXTS` or `JSON` in `servers.py`. Tests:
-  `tests/unit/measure/formats/servers/test_tools.py`, with real outputs in `tests/data/servers`. By hand: the row in
-  `howto-read-other-tools.md`.
+- **Output of a load generator**: a table of `measure/formats/load_tools.toml`. Tests: a row of `RIGHT` in
+  `tests/unit/measure/formats/servers/test_table_of_tools.py`, with a real output in `tests/data/servers/field`. By
+  hand: the row in `howto-read-other-tools.md`.
 - **Any other format**: a module in `measure/formats`, with one row of `_TEXTS` (in the order in which they are tried)
   and its name in `Format` of `by_format.py` there. Tests: `tests/unit/measure/formats` and a target in
   `tests/fuzz/fuzz_targets.py`, with a real output in `tests/golden/data`.

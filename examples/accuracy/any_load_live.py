@@ -29,7 +29,7 @@ from pathlib import Path
 import pandas as pd
 
 from measure import load
-from measure.formats.server_reports import locust, wrk
+from measure.formats.servers import runs_in
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, drawn_times, truth_of
 from measure.known_device.sweep import DeviceSweep, lateness_s
@@ -210,7 +210,7 @@ def _read(kind: str, text: str) -> dict[str, float]:
         said = json.loads(text)
         mean_s = said["latencies"]["mean"] / 1e9
         return {"throughput_per_s": said["rate"], "latency_s": mean_s, "requests": said["requests"]}
-    run = wrk(text, "wrk") if kind == "closed" else locust(text, "Locust")[0]
+    run = runs_in(text, "wrk" if kind == "closed" else "Locust")[0]
     return {
         "throughput_per_s": run.throughput_per_s,
         "latency_s": run.response_s or math.nan,

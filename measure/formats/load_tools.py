@@ -10,7 +10,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -24,7 +24,7 @@ Fields = dict[str, list[float]]
 """What was found: each field, as <n2> or <r>, with its values in the order of the text."""
 
 _NUMBER = r"[+-]?\d[\d.,]{0,30}(?:[eE][+-]?\d{1,3})?"
-_TIME = rf"(?:\d{{1,3}}[hm])*{_NUMBER}(?: ?(?:ns|us|µs|μs|ms|nsec|usec|msec|secs?|s|m|h)(?![A-Za-z]))?"
+_TIME = rf"(?:\d{{1,3}}[hm])*{_NUMBER}(?: ?(?:ns|us|µs|μs|ms|nsec|usec|msec|(?:10 )?secs?|s|min|m|h)(?![A-Za-z]))?"
 _RATE = rf"{_NUMBER} ?[kKMG]?(?![A-Za-z])"
 _LONG = re.compile(r"[^\n]{4096,}")
 """A line, or its part, that no tool prints: patterns take long to look through it."""
@@ -47,6 +47,9 @@ class Tool:
     time: str = "s"
     unit: str = "clients"
     arrivals: Gaps | None = None
+    paces: str = ""
+    series: str = ""
+    note: str = ""
     coarse: float = 0.0
     needs: Mapping[str, str] = field(default_factory=dict)
     document: str = ""
@@ -70,7 +73,7 @@ def tools() -> tuple[Tool, ...]:
 
 def _tool(name: str, entries: Mapping[str, Any]) -> Tool:
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entries.items()}
-    return Tool(name.removesuffix("-json").removesuffix("-xml"), **values)
+    return Tool(re.sub("-(?:json|xml|text)$", "", name), **values)
 
 
 @cache
@@ -98,7 +101,7 @@ def fields_of_text(tool: Tool, text: str, name: str) -> Fields:
     """The fields in the text of one run."""
     found: Fields = {}
     for pattern in map(_pattern, tool.lines):
-        known = {key for key in found if not key.startswith("failed")}
+        known = {key for key in found if not key.startswith(("failed", "count"))}
         for match in pattern.finditer(text):
             for key, value in match.groupdict().items():
                 if value is not None and key not in known:
@@ -110,7 +113,7 @@ def fields_of_document(tool: Tool, document: Mapping[str, Any], name: str) -> Fi
     """The fields in one JSON document."""
     found: Fields = {}
     for key, path in tool.keys.items():
-        value = at(document, path)
+        value = _sum_at(document, path) if ">~" in path else at(document, path)
         if isinstance(value, int | float | str) and not isinstance(value, bool) and value != "":
             found[key] = [_value(key, str(value), tool, name)]
     return found
@@ -125,6 +128,13 @@ def at(document: Any, path: str) -> Any:
         else:
             document = document.get(key) if isinstance(document, Mapping) else None
     return document
+
+
+def _sum_at(document: Any, path: str) -> float:
+    """The sum of the numbers whose names begin with the pattern behind ">~"."""
+    where, _, pattern = path.partition(">~")
+    numbers = at(document, where)
+    return math.fsum(n for key, n in numbers.items() if re.match(pattern, key)) if isinstance(numbers, Mapping) else 0.0
 
 
 def _value(key: str, text: str, tool: Tool, name: str) -> float:
@@ -148,6 +158,8 @@ def parse_seconds(text: str) -> float:
     >>> parse_seconds("1m2.5s"), parse_seconds("583.523ms"), parse_seconds("12 usec")
     (62.5, 0.583523, 1.2e-05)
     """
+    if tens := re.fullmatch(r"([\d.]+) 10 sec", text):  # oha's own unit of long times
+        return 10 * float(tens[1])
     parts = re.findall(r"([\d.]+) ?([a-zµμ]+)", text)
     return math.fsum(parse_duration(f"{number}{_UNITS.get(unit, unit)}") for number, unit in parts)
 
@@ -171,12 +183,17 @@ COARSE_MEANS = 20
 
 def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     """The run that has these fields. DataError where it has no throughput, or no answer."""
+    first = {key: values[0] for key, values in found.items()}
+    count = math.fsum(sum(values) for key, values in found.items() if key.startswith("count"))
+    failed = _failed(first, found, count)
+    if "r" not in found and count and failed >= count:
+        raise DataError(f"{name}: none of {count:,.0f} requests was answered; check the address, run again")
     for key, what in tool.needs.items():
         if key not in found:
             raise lacking(what, name)
-    first = {key: values[0] for key, values in found.items()}
-    count, failed = math.fsum(found.get("count", ())), _failed(found, first)
-    rate = first["x"] if "x" in first else count / first["span"] if count and first.get("span") else None
+    rate = math.fsum(found.get("xsum", ())) or first.get("x")
+    if rate is None and count and first.get("span"):
+        rate = count / first["span"]
     mean = _weighted(found)
     if rate is None or (not rate and not count):
         raise lacking("throughput", name)
@@ -192,7 +209,10 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     deviation = first.get("s", 0.0)
     is_one_kind = len(found.get("w", ())) < 2
     percentiles = {p: t for key, p in _PERCENTILES.items() if is_one_kind and (t := first.get(key))}
-    notes = [] if asked or not percentiles else [CLOSED_LOOP]
+    notes = [tool.note] if tool.note else [] if asked or not percentiles else [CLOSED_LOOP]
+    if clients and (spread := first.get("spread", clients)) > clients:
+        divided = f"{spread:g} connections over {first['n']:g} threads are {clients:g}"
+        notes.append(f"{divided}: {tool.name} divides them evenly")
     if clients and not asked and mean is not None and mean < tool.coarse:
         notes.append(f"{tool.name} measures whole milliseconds: the mean is clients / throughput (Little's law)")
         mean = None
@@ -204,6 +224,7 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         unit=tool.unit,
         rate_per_s=asked or None,
         gaps=tool.arrivals or "paced",
+        paces="" if asked else tool.paces,
         percentiles=percentiles,
         sd_s=deviation if is_one_kind and deviation and deviation >= tool.coarse / COARSE_MEANS else math.nan,
         requests=count or None,
@@ -224,17 +245,25 @@ def _clients(found: Fields) -> list[float]:
     """The factors whose product is the number of clients; a zero where it is not known."""
     if "nsum" in found:
         return [math.fsum(found["nsum"])]
+    if "n" in found and "spread" in found:
+        return [found["n"][0], found["spread"][0] // found["n"][0]]
     return [values[0] or 1.0 for key, values in found.items() if re.fullmatch(r"n\d*", key)] if "n" in found else [0.0]
 
 
-def _failed(found: Fields, first: Mapping[str, float]) -> float:
+def _failed(first: Mapping[str, float], found: Fields, count: float) -> float:
     listed = math.fsum(sum(values) for key, values in found.items() if key.startswith("failed"))
     share = first["percent"] / 100 if "percent" in first else first.get("success", 1.0)
-    return listed or round((1 - share) * math.fsum(found.get("count", ())))
+    return listed or round((1 - share) * count)
 
 
 def runs_of_text(tool: Tool, text: str, name: str, read: Callable[[Fields, str], ServerRun]) -> list[ServerRun]:
     """The runs in a text; what stands above the first, such as a batch size, holds for all."""
     head, *parts = parts_of(text, tool.begins)
     above = fields_of_text(tool, head, name)
-    return each_run(parts, name, lambda part, where: read({**above, **fields_of_text(tool, part, where)}, where))
+
+    def run_in(part: str, where: str) -> ServerRun:
+        run = read({**above, **fields_of_text(tool, part, where)}, where)
+        series = re.search(tool.series, part, re.MULTILINE) if tool.series else None
+        return run if series is None else replace(run, series=series[1])
+
+    return each_run(parts, name, run_in)

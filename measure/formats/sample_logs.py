@@ -1,7 +1,7 @@
-"""Reads logs of single requests with their starts and durations, as JMeter writes them: what was in flight is counted.
+"""Reads logs over time of users who may pause, so that N = X (R + Z): each number of users that lasted is a run.
 
-JMeter's threads may pause between two requests, so they are users of whom N = X (R + Z) holds; where the file has no
-number of threads, the mean number in flight is the sum of all durations over the time.
+JMeter's results have a row a request; where they have no number of threads, the mean number in flight is the sum of all
+durations over the time. Locust's ``stats_history.csv`` counts users and answers over time; ``stats.csv`` has no users.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import csv
 from itertools import groupby
 
 from measure.errors import DataError
-from measure.formats.server_reports import LEAST_S, ServerRun
+from measure.formats.server_reports import ServerRun
 from measure.text_files import check_rows
+
+LEAST_S = 2
+"""Seconds: a number of users that lasted less is left out, as the tool was still starting or stopping them."""
 
 _START, _TOOK, _THREADS, _FINE = "timeStamp", "elapsed", "allThreads", "success"
 
@@ -46,6 +49,44 @@ def samples(text: str, name: str) -> list[ServerRun]:
             count = float(threads) or max(1.0, float(round(rate * mean)))
             run = ServerRun("jmeter", rate, mean, clients=count, unit="users", requests=len(counted), failed=failed)
             runs.append(run)
+    return _held(runs, name)
+
+
+_HISTORY = "Timestamp,User Count,Type,Name,"
+_STATS = "Type,Name,Request Count,Failure Count,"
+
+
+def looks_like_locust(text: str) -> bool:
+    """Whether the text is Locust's stats_history.csv or stats.csv."""
+    return text.lstrip("\ufeff").startswith((_HISTORY, _STATS))
+
+
+def locust(text: str, name: str) -> list[ServerRun]:
+    """A run for each number of users that lasted. DataError for stats.csv, and where none lasted."""
+    text = text.lstrip("\ufeff")
+    if text.startswith(_STATS):
+        raise DataError(f"{name} has no number of users; give the other file: ..._stats_history.csv")
+    rows = [row for row in csv.DictReader(text.splitlines()) if row["Name"] == "Aggregated"]
+    runs = []
+    for users, group in groupby(rows, key=lambda row: int(row["User Count"])):
+        held = list(group)
+        first, last = held[0], held[-1]
+        seconds = int(last["Timestamp"]) - int(first["Timestamp"])
+        count = int(last["Total Request Count"]) - int(first["Total Request Count"])
+        if users and seconds >= LEAST_S and count > 0:
+            time_ms = _sum_ms(last) - _sum_ms(first)
+            failed = int(last["Total Failure Count"]) - int(first["Total Failure Count"])
+            rate, mean = count / seconds, time_ms / count / 1e3
+            run = ServerRun("locust", rate, mean, clients=float(users), unit="users", requests=count, failed=failed)
+            runs.append(run)
+    return _held(runs, name)
+
+
+def _sum_ms(row: dict[str, str]) -> float:
+    return float(row["Total Average Response Time"]) * int(row["Total Request Count"])
+
+
+def _held(runs: list[ServerRun], name: str) -> list[ServerRun]:
     if not runs:
-        raise DataError(f"{name}: no number of threads held for {LEAST_S} s with answers; run longer steps")
+        raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")
     return runs

@@ -1,16 +1,12 @@
-"""Reads runs of load generators, and joins several into a sweep over clients, or over rates in an open loop.
-
-The texts of wrk, hey, oha and redis-benchmark, and Locust's CSV files.
-"""
+"""A run of a load generator, and several runs as a sweep over clients, or over rates in an open loop."""
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,11 +15,11 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
-from measure.formats.which_kind import CHECK, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND
+from measure.formats.which_kind import CHECK, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND, PACES
 from measure.loads import ArrivalRate, CountedLoad, Gaps, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, told
 from measure.sweep import Provenance, Sweep
-from measure.units import parse_duration, plain_number
+from measure.units import plain_number
 
 NEAR_WHOLE = 0.1
 """X R is rounded to a whole number of clients within this relative distance, where the tool prints no number."""
@@ -52,6 +48,8 @@ class ServerRun:
     series: str = ""
     gaps: Gaps = "poisson"
     """Those between arrivals, of a run at a rate."""
+    paces: str = ""
+    """The option by which the tool sends at a rate instead, which its output does not say."""
     cycles: bool = False
     """Whether the tool says that its users circulate, although they may pause between two requests."""
     notes: tuple[str, ...] = ()
@@ -64,6 +62,9 @@ class ServerRun:
 
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
 
+
+HALF = 0.5
+"""Where fewer than this share of the clients wait for an answer, a tool that can send at a rate perhaps did."""
 
 PIPELINING = ("redis-benchmark", "wrk", "h2load", "memtier_benchmark")
 """Tools that can keep several requests of one client outstanding, and do not print how many."""
@@ -83,9 +84,6 @@ def servers_sweep(
     tools = {run.tool for _, run in listed}
     if len(tools) > 1:
         raise DataError(f"{name}: runs of {' and '.join(sorted(tools))} cannot be one sweep; load one tool's at a time")
-    for file, run in listed:
-        if run.response_s is None and run.requests and run.failed >= run.requests:
-            raise DataError(f"{file}: none of {run.requests:,.0f} requests was answered; check the address, run again")
     opened = {run.rate_per_s is not None for _, run in listed}
     if len(opened) > 1:
         raise DataError(
@@ -117,7 +115,9 @@ def servers_sweep(
     kind = ArrivalRate(gaps=listed[0][1].gaps) if opened.pop() else counted_in(listed[0][1].unit)
     details: dict[str, Any] = {FROM_TOOL: True} if all(run.cycles for _, run in listed) else {}
     if listed[0][1].unit != "users":
-        details[NO_PAUSE] = True
+        busy = (table["throughput_per_s"] * table["latency_s"] / table["load"]).median()
+        paces = listed[0][1].paces if busy < HALF else ""
+        details |= {PACES: paces} if paces else {NO_PAUSE: True}
     if isinstance(kind, ArrivalRate):
         gaps = "evenly spaced" if kind.gaps == "paced" else "Poisson"
         details = {ORIGIN_OF_KIND: f"{gaps} arrivals, as its tool sends"}
@@ -238,17 +238,6 @@ CLOSED_LOOP = (
     "the tail under arrivals at a rate is longer"
 )
 
-CUT_OFF = "aborted due to deadline"
-"""oha's error for requests still in flight at the end of the run: not a failure of the server."""
-
-
-def number(pattern: str, text: str, what: str = "", name: str = "") -> float:
-    """The number that ``pattern`` captures; DataError naming ``what`` is missing."""
-    found = re.search(pattern, text, re.MULTILINE)
-    if found is None:
-        raise lacking(what, name)
-    return float(found[1])
-
 
 def lacking(what: str, name: str) -> DataError:
     """The DataError for a text in which ``what`` is missing."""
@@ -301,129 +290,3 @@ LAST_ANSWER = 3.0
 def load_of_a_count(rate: float, mean_s: float, asked: float, seconds: float) -> float:
     """The rate of a run that ends with its last answer: as it came, where the wait for that explains the rest."""
     return rate if rate < asked <= rate * (1 + LAST_ANSWER * mean_s / max(seconds, 1e-9)) else asked
-
-
-def maybe(pattern: str, text: str) -> float:
-    """The number that ``pattern`` captures, or 0."""
-    found = re.search(pattern, text, re.MULTILINE)
-    return float(found[1]) if found else 0.0
-
-
-def wrk(text: str, name: str) -> ServerRun:
-    """Read a run of wrk, which shares its connections evenly among its threads."""
-    threads = number(r"^\s*(\d+) threads? and ", text, "number of threads", name)
-    asked = number(r" threads? and (\d+) connections?", text, "number of connections", name)
-    clients = threads * (asked // threads)
-    latency = re.search(r"^\s*Latency\s+([\d.]+\w+)(?:\s+([\d.]+[a-z]+))?", text, re.MULTILINE)
-    percents = re.findall(r"^\s*([\d.]+)%\s+([\d.]+[a-z]+)", text, re.MULTILINE)
-    divided = f"{asked:g} connections over {threads:g} threads are {clients:g}: wrk divides them evenly"
-    socket = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
-    failed = maybe(r"Non-2xx or 3xx responses: (\d+)", text) + (sum(map(int, socket.groups())) if socket else 0)
-    return ServerRun(
-        "wrk",
-        number(r"^Requests/sec:\s+([\d.]+)", text, "Requests/sec", name),
-        parse_duration(latency[1]) if latency else None,
-        clients=clients,
-        unit="connections",
-        percentiles={float(p): parse_duration(t) for p, t in percents},
-        sd_s=parse_duration(latency[2]) if latency and latency[2] else math.nan,
-        requests=maybe(r"^\s*(\d+) requests in ", text) or None,
-        failed=failed,
-        notes=(CLOSED_LOOP, divided) if clients < asked else (CLOSED_LOOP,),
-    )
-
-
-PACED_LOOP = "wrk2 sends at even gaps, and a response time counts from when its request was due"
-
-WRK2 = r"^\s*Thread calibration: |HdrHistogram - Recorded Latency"
-"""Lines that wrk2 prints and wrk does not."""
-
-
-def wrk2(text: str, name: str) -> ServerRun:
-    """Read a run of wrk2, which holds a rate; it prints the one that it reached."""
-    run = wrk(text, name)
-    rate = run.throughput_per_s
-    return replace(run, tool="wrk2", clients=None, rate_per_s=rate, gaps="paced", notes=(PACED_LOOP,))
-
-
-def hey(text: str, name: str) -> ServerRun:
-    """Read a run of hey or oha, which print no number of workers; oha's times have units of their own."""
-    rate = number(r"^\s*Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
-    average = re.search(r"^\s*Average:\s+([\d.]+ \w+)", text, re.MULTILINE)
-    times = re.findall(r"^\s*([\d.]+)%+ in ([\d.]+ \w+)", text, re.MULTILINE)
-    answers = [(int(code), int(n)) for code, n in re.findall(r"^\s*\[(\d{3})\]\s+(\d+) responses", text, re.MULTILINE)]
-    _, _, errors = text.partition("Error distribution:")
-    broken = sum(int(n) for n, why in re.findall(r"^\s*\[(\d+)\]\s*(.*)", errors, re.MULTILINE) if why != CUT_OFF)
-    if average is None and (answers or not broken):
-        raise lacking("Average", name)
-    return ServerRun(
-        "oha" if "Success rate:" in text else "hey",
-        rate,
-        _seconds(average[1]) if average else None,
-        percentiles={float(p): _seconds(t) for p, t in times},
-        unit="clients",
-        requests=(sum(n for _, n in answers) + broken) or None,
-        failed=sum(n for code, n in answers if code >= 400) + broken,
-        notes=(CLOSED_LOOP,),
-    )
-
-
-def _seconds(time: str) -> float:
-    return parse_duration(time.replace("secs", "s").replace("sec", "s"))
-
-
-def redis_benchmark(text: str, name: str) -> ServerRun:
-    """Read redis-benchmark's text on one of the commands that it tests."""
-    rate = number(r"throughput summary: ([\d.]+)", text, "throughput summary", name)
-    row = re.search(r"avg\s+min\s+p50\s+p95\s+p99\s+max\s+([\d.]+)\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)", text)
-    if row is None:
-        raise DataError(f"{name} has no latency summary (redis-benchmark before 6.2): run a newer one")
-    mean, p50, p95, p99 = (float(cell) / 1e3 for cell in row.groups())
-    tested = re.search(r"^====== (.*?) ======", text, re.MULTILINE)
-    return ServerRun(
-        "redis-benchmark",
-        rate,
-        mean,
-        clients=number(r"^\s*(\d+) parallel clients", text, "number of clients", name),
-        percentiles={50.0: p50, 95.0: p95, 99.0: p99},
-        series=tested[1] if tested else "",
-    )
-
-
-# --- Locust: stats_history.csv has users and responses over time; stats.csv has no users ------------------------------
-
-_HISTORY = "Timestamp,User Count,Type,Name,"
-_STATS = "Type,Name,Request Count,Failure Count,"
-LEAST_S = 2
-"""Seconds: a number of users that lasted less is left out, as Locust was still starting or stopping them."""
-
-
-def looks_like_locust(text: str) -> bool:
-    """Whether the text is stats_history.csv or stats.csv."""
-    return text.startswith((_HISTORY, _STATS))
-
-
-def locust(text: str, name: str) -> list[ServerRun]:
-    """A run for each number of users that lasted. DataError for stats.csv, and where none lasted."""
-    if text.startswith(_STATS):
-        raise DataError(f"{name} has no number of users; give the other file: ..._stats_history.csv")
-    rows = [row for row in csv.DictReader(text.splitlines()) if row["Name"] == "Aggregated"]
-    runs = []
-    for users, group in groupby(rows, key=lambda row: int(row["User Count"])):
-        held = list(group)
-        first, last = held[0], held[-1]
-        seconds = int(last["Timestamp"]) - int(first["Timestamp"])
-        count = int(last["Total Request Count"]) - int(first["Total Request Count"])
-        if users and seconds >= LEAST_S and count > 0:
-            time_ms = _sum_ms(last) - _sum_ms(first)
-            failed = int(last["Total Failure Count"]) - int(first["Total Failure Count"])
-            rate, mean = count / seconds, time_ms / count / 1e3
-            run = ServerRun("locust", rate, mean, clients=float(users), unit="users", requests=count, failed=failed)
-            runs.append(run)
-    if not runs:
-        raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")
-    return runs
-
-
-def _sum_ms(row: dict[str, str]) -> float:
-    return float(row["Total Average Response Time"]) * int(row["Total Request Count"])

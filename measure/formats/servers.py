@@ -1,4 +1,4 @@
-"""Detects which load generator wrote a text, and reads its runs; the JSON of oha, k6 and vLLM's serving benchmark.
+"""Detects which load generator wrote a text, and reads its runs; the JSON of k6 and vLLM's serving benchmark.
 
 Both kinds of k6's summary are read: --summary-export and handleSummary.
 """
@@ -13,10 +13,9 @@ from functools import partial
 from typing import Any
 
 from measure.errors import DataError
-from measure.formats import server_reports
 from measure.formats.load_tools import Tool, fields_of_document, parse_seconds, run_of, runs_of_text, tool_of, tools
-from measure.formats.sample_logs import looks_like_samples, samples
-from measure.formats.server_reports import CLOSED_LOOP, CUT_OFF, ServerRun, load_of_a_count, servers_sweep
+from measure.formats.sample_logs import locust, looks_like_locust, looks_like_samples, samples
+from measure.formats.server_reports import CLOSED_LOOP, ServerRun, load_of_a_count, servers_sweep
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
 from measure.units import plain_number
@@ -35,11 +34,6 @@ def documents(text: str) -> list[Mapping[str, Any]]:
     return found if all(isinstance(value, dict) for value in found) else []
 
 
-def is_oha(found: Mapping[str, Any]) -> bool:
-    """Whether the document is oha's."""
-    return isinstance(found.get("summary"), dict) and "requestsPerSec" in found["summary"]
-
-
 def is_k6(found: Mapping[str, Any]) -> bool:
     """Whether the document is k6's summary."""
     return isinstance(found.get("metrics"), dict) and "http_reqs" in found["metrics"]
@@ -48,24 +42,6 @@ def is_k6(found: Mapping[str, Any]) -> bool:
 def is_vllm(found: Mapping[str, Any]) -> bool:
     """Whether the document is that of a benchmark of a language-model server."""
     return "request_throughput" in found and "output_throughput" in found
-
-
-def oha(found: Mapping[str, Any], name: str) -> ServerRun:
-    """Read oha --output-format json (or --json), which has no number of connections."""
-    summary = found["summary"]
-    percents = {float(k[1:]): float(v) for k, v in found.get("latencyPercentiles", {}).items() if v is not None}
-    codes = {int(code): int(n) for code, n in found.get("statusCodeDistribution", {}).items()}
-    broken = sum(int(n) for why, n in found.get("errorDistribution", {}).items() if why != CUT_OFF)
-    mean = _number(summary, "average", name) if codes or not broken else None
-    return ServerRun(
-        "oha",
-        _number(summary, "requestsPerSec", name),
-        mean,
-        percentiles=percents,
-        requests=(sum(codes.values()) + broken) or None,
-        failed=sum(n for code, n in codes.items() if code >= 400) + broken,
-        notes=(CLOSED_LOOP,),
-    )
 
 
 def k6(found: Mapping[str, Any], name: str) -> ServerRun:
@@ -192,23 +168,12 @@ def _number(values: Mapping[str, Any], key: str, name: str) -> float:
         ) from error
 
 
-Reader = Callable[[str, str], ServerRun]
-
-TEXTS: Mapping[str, tuple[str, str, Reader]] = {
-    "wrk2": (server_reports.WRK2, r"^Running .* test @ ", server_reports.wrk2),
-    "wrk": (r"^Running .* test @ ", r"^Running .* test @ ", server_reports.wrk),
-    "hey": (r"^Summary:\n\s+Total:\s+[\d.]+ secs", r"^Summary:", server_reports.hey),
-    "oha": (r"^Summary:\n\s+Success rate:", r"^Summary:", server_reports.hey),
-    "redis-benchmark": (r"^\s*\d+ parallel clients", r"^====== ", server_reports.redis_benchmark),
-}
-"""Tool -> (pattern of a line that only it prints, pattern of the first line of a run, reader of a run)."""
-
-JSON = {"k6": (is_k6, k6), "oha": (is_oha, oha), "vLLM": (is_vllm, vllm)}
+JSON = {"k6": (is_k6, k6), "vLLM": (is_vllm, vllm)}
 """Tool that writes JSON -> (detector of its document, reader)."""
 
 JSON_TOOLS = sorted({"fio", *JSON, *(tool.name for tool in tools() if tool.keys)}, key=str.casefold)
 _READ = {tool.name for tool in tools() if not tool.instead}
-TOOLS = ", ".join(sorted({*TEXTS, *JSON, *_READ, "JMeter", "Locust"}, key=str.casefold))
+TOOLS = ", ".join(sorted({*JSON, *_READ, "JMeter", "Locust"}, key=str.casefold))
 
 
 def runs_in(text: str, name: str) -> list[ServerRun]:
@@ -229,15 +194,14 @@ def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
         return None if read is None else lambda _, name: [read(one, name) for one in found]
     if looks_like_samples(text):
         return samples
-    if server_reports.looks_like_locust(text):
-        return server_reports.locust
+    if looks_like_locust(text):
+        return locust
     head = _lines(text[:HEAD_BYTES])
     if (tool := tool_of(head)) is not None and not tool.instead:
         return partial(_by_table, tool)
     if re.search(K6_LINE, head, re.MULTILINE):
         return lambda text, name: [k6(k6_metrics(_lines(text)), name)]
-    found_text = next((each for each in TEXTS.values() if re.search(each[0], head, re.MULTILINE)), None)
-    return None if found_text is None else partial(_each_run, *found_text[1:])
+    return None
 
 
 def _documents() -> Iterator[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any], str], ServerRun]]]:
@@ -262,13 +226,6 @@ def _by_table(tool: Tool, text: str, name: str) -> list[ServerRun]:
 def _lines(text: str) -> str:
     """The text with each line ended by a newline, also those that a progress bar ended by a carriage return."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun]:
-    """The runs in one text, one after another as ``cat`` joins them; errors name a run by its number."""
-    text = _lines(text)
-    _, *parts = server_reports.parts_of(text, [begins])
-    return server_reports.each_run(parts if len(parts) > 1 else [text], name, read)
 
 
 # --- k6's summary as text ---------------------------------------------------------------------------------------------

@@ -45,6 +45,9 @@ FROM_TOOL = "closed by the tool"
 NO_PAUSE = "no pause by the tool"
 """The key in a sweep's details that says that each client sends its next request at once."""
 
+PACES = "may send at a rate"
+"""The key in a sweep's details of the option by which the tool sends at a rate, where few of its clients were busy."""
+
 CHECK = "load-kind"
 """The finding that says which load was found; an error where it is unknown."""
 
@@ -111,6 +114,9 @@ def think_time_is_found(sweep: Sweep) -> bool:
 
 
 def _with_gaps(sweep: Sweep, gaps: str) -> Sweep:
+    if PACES in sweep.provenance.details:
+        points = sweep.points.assign(load=sweep.points["throughput_per_s"])
+        sweep = replace(sweep, points=points, load_type=ArrivalRate())
     if not isinstance(sweep.load_type, ArrivalRate):
         raise DataError(f"{sweep.name}: gaps={gaps} is of arrivals at a rate, and these are {sweep.load_type.plural}")
     kinds: dict[str, Gaps] = {"poisson": "poisson", "paced": "paced"}
@@ -223,6 +229,10 @@ def _found(sweep: Sweep) -> Sweep:
     for series, curve in curves.items():
         if not _is_in_flight(curve):
             asked.append(replace(_question(curve, load, enough), series=series))
+    if paces := sweep.provenance.details.get(PACES):
+        why = f"{sweep.provenance.tool} perhaps sent at a rate ({paces}), which it does not print."
+        remedy = "say which it was: --columns gaps=paced, a rate as high as the throughput; think=0, N in flight."
+        asked = [replace(f, severity="error", hypothesis=why, remedy=remedy) for f in asked]
     if NO_PAUSE in sweep.provenance.details:  # the load is known; the points are odd
         asked = [replace(f, severity="warning") for f in asked]
     return replace(sweep, findings=(*sweep.findings, *asked))

@@ -399,7 +399,9 @@ TARGETS: dict[str, Target] = {
         ("data/servers/*", "data/servers/*/*"),
         ("measure.formats.server_reports", "measure.formats.servers", "measure.formats.load_tools"),
     ),
-    "sample_log": Target(server, ("data/servers/field/jmeter.csv",), ("measure.formats.sample_logs",)),
+    "sample_log": Target(
+        server, ("data/servers/field/jmeter.csv", "data/servers/locust/*"), ("measure.formats.sample_logs",)
+    ),
     **{f"tool {path.stem}{path.suffix}": Target(server, (f"data/servers/field/{path.name}",)) for path in TOOL_TEXTS},
     "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.watched",), lambda: iter((_RECORD,))),
     "load": Target(load, ("golden/data/*/*",), ("measure.formats.by_format",)),
