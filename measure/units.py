@@ -255,7 +255,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-_RATIO = re.compile(r"(\d+(?:\.\d+)?)\s*[:/]\s*(\d+(?:\.\d+)?)")
+_RATIO = re.compile(r"(?<![\d:/.])(\d+(?:\.\d+)?)\s*[:/]\s*(?!0\d)(\d+(?:\.\d+)?)(?![\d:/])")
 _READ = re.compile(r"^(?:100\s*%\s*)?(?:all\s+)?(?:rand(?:om)?[\s_-]*|seq(?:uential)?[\s_-]*)?reads?(?:[\s_-]*only)?$")
 _WRITE = re.compile(
     r"^(?:100\s*%\s*)?(?:all\s+)?(?:rand(?:om)?[\s_-]*|seq(?:uential)?[\s_-]*)?writes?(?:[\s_-]*only)?$"

@@ -104,7 +104,10 @@ _WEAK: tuple[tuple[str, str], ...] = (
     ("latency", _LATENCY_MEAN),
     ("latency", rf"{_any(_WORDS['means'])}(?i:_time|_duration)?"),
     ("throughput", rf"{_MEAN}(?i:throughput|ops|durchsatz|débit)"),
+    ("throughput", r"(?i:x(?:_n)?)"),
+    ("latency", r"(?i:r(?:_n)?)"),
     ("depth", _any(_WORDS["loads"])),
+    ("arrival_rate", rf"{_any(_WORDS['asked'])}_(?:(?i:rate|load|throughput)(?:_{_PER_SECOND})?|{_PER_SECOND})"),
 )
 _UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")
 _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")

@@ -33,6 +33,7 @@ from measure.formats.tables.column_names import (
     found_columns,
     plain_name,
     recognise,
+    unit_in_name,
     weakly_recognised,
 )
 from measure.formats.tables.rates_and_times import WordedName, may_be_a_mean, worded_name
@@ -260,10 +261,15 @@ def _of_all_requests(chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
 
 
 def _loads_by_weak_names(table: TextTable) -> list[ColumnRole]:
-    """The columns called "load" or "N", which say what they are only where they count: whole numbers from 1 on."""
+    """The columns called "load" or "N", which say what they are only where they count: whole numbers from 1 on.
+
+    Without one, the columns of rates that were asked for.
+    """
     weak = weakly_recognised(table.header, "depth")
     values = {role: column_values(table, replace(role, unit="")) for role in weak}
-    return [replace(r, unit="") for r, n in values.items() if len(n) and np.all((n >= 1) & (n == np.round(n)))]
+    counted = [replace(r, unit="") for r, n in values.items() if len(n) and np.all((n >= 1) & (n == np.round(n)))]
+    asked = weakly_recognised(table.header, "arrival_rate")
+    return counted or [ColumnRole("arrival_rate", role.column, unit="/s") for role in asked]
 
 
 def _loads(
@@ -324,7 +330,8 @@ def _example(roles: Mapping[str, ColumnRole], lacking: Sequence[str], table: Tex
     Of a role without a column the first unused column of numbers is taken, or the word COLUMN.
     """
     rest = _rest(table.header, roles)
-    free = [c for c in rest if table.rows and np.all(np.isfinite(column_values(table, ColumnRole("", c))))]
+    plain = [c for c in rest if not (recognise(c) or worded_name(c) or unit_in_name("latency", c))]
+    free = [c for c in plain if table.rows and np.all(np.isfinite(column_values(table, ColumnRole("", c))))]
     parts = []
     for role, unit in _EXAMPLES.items():
         names = LOAD_ROLES if role == "load" else (role,)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from measure.findings import Finding
-from measure.formats.tables.by_law import note
+from measure.formats.tables.by_law import column_values, note
+from measure.formats.tables.cells import TextTable
 from measure.formats.tables.column_names import Roles, load_noun, plain_name
 from measure.sweep import describe_series
 from measure.units import counted, format_bytes
@@ -19,6 +23,8 @@ _NO_CURVE = re.compile(
     r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
 )
 _SHOWN = 6
+_WHOLE_LOAD = 0.15
+"""Relative distance from the load within which a direction alone has all of it."""
 _COPIED = "no repeat agrees in every digit at every load; the copies add nothing."
 
 
@@ -79,6 +85,27 @@ def _are_several(rows: _Rows, load: str) -> bool:
 
 def _is_number(cell: str) -> bool:
     return re.fullmatch(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[%kKMG]?", cell) is not None
+
+
+def with_directions_apart(table: TextTable, roles: Roles, name: str) -> tuple[TextTable, list[Finding]]:
+    """The table with a row for reads and one for writes, where each alone has the whole load by N = X R; and why.
+
+    The directions of one mix share the load: their numbers in flight add up to it.
+    """
+    columns = {kind: [f"{kind}_throughput", f"{kind}_latency"] for kind in ("read", "write")}
+    if any(role not in roles for role in ("depth", *columns["read"], *columns["write"])):
+        return table, []
+    load = column_values(table, roles["depth"])
+    jobs = column_values(table, roles["jobs"]) if "jobs" in roles else np.ones_like(load)
+    for pair in columns.values():
+        rate, time = (column_values(table, roles[role]) for role in pair)
+        if not any(np.all(np.abs(rate * time / n - 1) < _WHOLE_LOAD) for n in (load, load * jobs)):
+            return table, []
+    others = [[roles[role].column for role in columns[kind]] for kind in ("write", "read")]
+    rows = [(line, {**cells, **dict.fromkeys(other, "")}) for other in others for line, cells in table.rows]
+    message = f"{name}: reads and writes have a curve each: N = X R holds for each alone."
+    remedy = "where both ran at once, give the columns of all requests: --columns throughput=COLUMN,latency=COLUMN"
+    return replace(table, rows=tuple(rows)), [note("directions-apart", message, remedy)]
 
 
 def split_settings(records: Records, roles: Roles) -> None:

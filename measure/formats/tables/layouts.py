@@ -7,6 +7,7 @@ side, and units in the cells ("786.15 us", "14.0k IOPS").
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ _BARS = re.compile(r"(?<!\\)[|│║]")
 _EMPHASIS = re.compile(r"^(\*{1,3}|_{2,3}|`|~~)(.*)\1$")
 _FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
 _BARE = re.compile(r"[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?[kKMG]?")
+_COUNT_AND_NOUN = re.compile(r"([\d.,]+) ([^\W\d_]+)")
 _LETTER = re.compile(r"[^\W\d_]")
 _LOOKED_AT, _MOST_TITLES = 50, 3
 
@@ -52,6 +54,8 @@ def separator_of(line: str) -> str | None:
 
 def body_of(text: str) -> Body:
     """The table in a text: without comments, a title or a frame."""
+    if "</td>" in text or "</TD>" in text:
+        text = _of_html(text)
     numbered = [(n, line) for n, line in enumerate(re.split(r"\r\n|\r|\n", text), 1) if line.strip()]
     if framed := _framed(numbered):
         return framed
@@ -63,6 +67,14 @@ def body_of(text: str) -> Body:
             return found
     whole = _cells_of(plain)
     return next((part for skip in range(1, _MOST_TITLES + 1) if (part := _without_title(plain, skip))), whole)
+
+
+def _of_html(text: str) -> str:
+    """The rows of a table in HTML, a line each, with tabs between the cells."""
+    rows = re.findall(r"<tr[ >].*?(?=<tr[ >]|</table|\Z)", text, re.DOTALL | re.IGNORECASE)
+    cells = [re.findall(r"<t[dh](?:\s[^>]*)?>(.*?)</t[dh]>", row, re.DOTALL | re.IGNORECASE) for row in rows]
+    plain = ([" ".join(html.unescape(re.sub(r"<[^>]*>", " ", cell)).split()) for cell in row] for row in cells)
+    return "".join(map(_joined, filter(None, plain)))
 
 
 def _cells_of(lines: Sequence[tuple[int, str]]) -> Body:
@@ -79,7 +91,7 @@ def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
         return None
     cells = body.lines[0].count(mark)
     above = [line for _, line in lines[:skip]]
-    if any(line.count(mark) >= cells or any(map(recognise, line.split(mark))) for line in above):
+    if any(line.count(mark) >= cells or any(map(recognise, [*line.split(mark), line.split()[0]])) for line in above):
         return None
     rows = [line for line in body.lines[1:] if re.search(r"\d", line)]
     return body if rows and all(line.count(mark) == cells for line in rows) else None
@@ -88,14 +100,16 @@ def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
 def _with_tabs(lines: list[str]) -> list[str]:
     """The lines with tabs between columns that only blanks separate; other lines unchanged.
 
-    Such columns have as many words in the header as in every row, and most words of each row are numbers.
+    Such columns have as many words in the header as in every row, and most words of each row are numbers; of a table on
+    its side all but the first.
     """
     if len(lines) < 2 or separator_of(lines[0]):
         return lines
     first = [line.split() for line in lines[:_LOOKED_AT]]
     numbers = [sum(_FIGURE.fullmatch(word) is not None for word in row) for row in first]
     widths = {len(row) for row in first}
-    if len(widths) > 1 or numbers[0] or 2 * min(numbers[1:]) <= max(widths):
+    on_its_side = set(numbers) == {max(widths) - 1} and any(recognise(row[0]) for row in first)
+    if len(widths) > 1 or (not on_its_side and (numbers[0] or 2 * min(numbers[1:]) <= max(widths))):
         return lines
     return ["\t".join(line.split()) + "\n" for line in lines]
 
@@ -193,6 +207,9 @@ def upright(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     names = [row[0] for row in plain]
     if not all(map(_is_figure, plain[0][1:])) or any(map(_is_figure, names)):
         return plain
+    loads = [_COUNT_AND_NOUN.fullmatch(cell) for cell in plain[0][1:]]
+    if not names[0] and all(loads):  # "1 client", "8 clients"
+        plain[0] = [loads[-1][2], *(found[1] for found in loads if found)]  # type: ignore[index]
     if sum(recognise(name) is not None for name in names) < 2:
         return plain
     return [list(column) for column in zip(*plain, strict=True)]

@@ -47,7 +47,13 @@ from measure.formats.tables.column_names import (
     load_noun,
 )
 from measure.formats.tables.columns import assign_roles
-from measure.formats.tables.curves import split_jobs, split_series, split_settings, without_copies
+from measure.formats.tables.curves import (
+    split_jobs,
+    split_series,
+    split_settings,
+    with_directions_apart,
+    without_copies,
+)
 from measure.formats.tables.kinds import by_kind
 from measure.formats.tables.layouts import without_units
 from measure.formats.which_kind import said
@@ -100,11 +106,12 @@ def _of_one_kind(
     table, over_time = (table, []) if columns else with_load_over_time(table, name)
     roles = assign_roles(table, columns, units, name)
     table = with_points(table, roles.numeric, name)
+    table, apart = with_directions_apart(table, roles, name)
     single, copied = without_copies(list(table.rows), roles, name)
     rows = rows_of(replace(table, rows=tuple(single)), roles, name)
     rows.check_any(name)
     roles, settled = settle(rows.records, roles, name)
-    findings = [*roles.findings, *settled, *copied]
+    findings = [*roles.findings, *settled, *copied, *apart]
     findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
     roles, counted_jobs = count_outstanding(rows.records, roles, name)
     load = counted_in(REQUESTS) if "pipeline" in roles else _load_of(roles.load, multiplied=roles.per_job)

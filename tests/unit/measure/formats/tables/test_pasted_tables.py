@@ -9,6 +9,7 @@ import pytest
 from measure import load
 from measure.errors import DataError
 from measure.formats.tables.table import csv_sweep
+from measure.loads import ArrivalRate
 from measure.sweep import Sweep
 
 POINTS = [(1, 9295, 107e-6), (4, 19086, 209e-6), (16, 30951, 516e-6)]
@@ -33,6 +34,47 @@ def test_the_columns_that_the_user_names_may_have_units_in_their_cells() -> None
     text = "a,b,c\n1,9295 /s,107 us\n4,19086 /s,0.209 ms\n16,30951 /s,516 us\n"
     sweep = csv_sweep(text, {"load": "a", "throughput": "b", "latency": "c"}, name="t.csv")
     assert _points(sweep) == [pytest.approx(point) for point in POINTS]
+
+
+APART = """,read,,write,
+queue depth,iops,lat (us),iops,lat (us)
+1,10000,99,30000,33
+8,70000,113,90000,88
+32,150000,213,95000,336
+"""
+
+
+def test_reads_and_writes_measured_apart_are_two_curves_and_those_of_a_mix_one() -> None:
+    sweep = csv_sweep(APART, name="t.csv")
+    assert sweep.series == ("read", "write")
+    assert sweep.points["throughput_per_s"].tolist() == [10e3, 70e3, 150e3, 30e3, 90e3, 95e3]
+    assert sweep.points["latency_s"].tolist() == pytest.approx([99e-6, 113e-6, 213e-6, 33e-6, 88e-6, 336e-6])
+    assert "directions-apart" in {f.check for f in sweep.findings}
+    mixed = (
+        "queue depth,read iops,read lat (us),write iops,write lat (us)\n1,7000,100.1,3000,95.2\n4,25000,110,10700,109\n"
+    )
+    assert csv_sweep(mixed, name="t.csv").series == ("70/30 mix",)
+
+
+def test_a_rate_that_was_asked_for_is_the_load_where_no_number_in_flight_is_one() -> None:
+    text = "target_qps,actual_qps,mean_ms\n100,100,3.1\n500,499.9,3.4\n"
+    sweep = csv_sweep(text, name="t.csv")
+    assert isinstance(sweep.load_type, ArrivalRate)
+    assert (sweep.points["load"].tolist(), sweep.points["throughput_per_s"].tolist()) == ([100, 500], [100, 499.9])
+    assert _points(csv_sweep("qd," + text.replace("\n", "\n1,", 2), name="t.csv"))[1][0] == 1
+
+
+def test_a_time_of_day_is_no_mix_of_reads_and_writes() -> None:
+    text = "time,users,rps,avg_ms\n10:00:01,1,98,10.2\n10:00:03,4,391,10.2\n"
+    assert csv_sweep(text, name="t.csv").series == ("all points",)
+
+
+def test_an_example_offers_no_time_as_the_load() -> None:
+    text = '"test","rps","avg_latency_ms","min_latency_ms"\n"SET","81433.22","0.334","0.088"\n'
+    with pytest.raises(
+        DataError, match="for example --columns load=COLUMN,throughput=rps:/s,latency=avg_latency_ms:ms"
+    ):
+        csv_sweep(text, name="t.csv")
 
 
 def test_a_bandwidth_in_cells_gives_the_throughput_by_the_block() -> None:
