@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import sys
+import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[mKABCDGhl]")
 """What a terminal takes for a colour, an erased line or a move of its cursor."""
+_QUOTED = re.compile(r"^> ?", re.MULTILINE)
 MOST_BRACKETS = 2**20
 """A parser makes an object of each { and [, of up to 100 bytes; the output of a tool has some thousands."""
 _WITHOUT_WAITING = files.flags("O_NONBLOCK")
@@ -173,8 +175,15 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     return decode(content, str(path))
 
 
+def _as_printed(text: str) -> str:
+    """The text without the marks of a mail's quotes, and without an indentation that all lines have."""
+    if 2 * len(_QUOTED.findall(text)) > text.count("\n"):
+        text = _QUOTED.sub("", text)
+    return textwrap.dedent(text) if text.lstrip("\r\n")[:1].isspace() else text
+
+
 def decode(content: bytes, name: str) -> str:
-    """Text from bytes, without a terminal's colours.
+    """Text from bytes, without a terminal's colours, a mail's quotes and a common indentation.
 
     DataError naming ``name`` where they are empty, binary, or almost only brackets.
     """
@@ -189,7 +198,7 @@ def decode(content: bytes, name: str) -> str:
         if encoding is not None:
             raise DataError(f"{name} is damaged: it is not {encoding} text ({error.reason})") from error
         text = content.decode("latin-1")
-    text = _COLOURS.sub("", text)
+    text = _as_printed(_COLOURS.sub("", text))
     if (brackets := text.count("[") + text.count("{")) > MOST_BRACKETS:
         raise DataError(
             f"{name} holds {brackets:,} opening brackets, which no output of a tool does; give the tool's own output"

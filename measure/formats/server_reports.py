@@ -15,7 +15,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
-from measure.formats.which_kind import CHECK, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND, PACES
+from measure.formats.which_kind import CHECK, FEW_BUSY, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND, PACES
 from measure.loads import ArrivalRate, CountedLoad, Gaps, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, told
 from measure.sweep import Provenance, Sweep
@@ -62,9 +62,6 @@ class ServerRun:
 
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
 
-
-HALF = 0.5
-"""Where fewer than this share of the clients wait for an answer, a tool that can send at a rate perhaps did."""
 
 PIPELINING = ("redis-benchmark", "wrk", "h2load", "memtier_benchmark")
 """Tools that can keep several requests of one client outstanding, and do not print how many."""
@@ -116,7 +113,7 @@ def servers_sweep(
     details: dict[str, Any] = {FROM_TOOL: True} if all(run.cycles for _, run in listed) else {}
     if listed[0][1].unit != "users":
         busy = (table["throughput_per_s"] * table["latency_s"] / table["load"]).median()
-        paces = listed[0][1].paces if busy < HALF else ""
+        paces = listed[0][1].paces if busy < FEW_BUSY else ""
         details |= {PACES: paces} if paces else {NO_PAUSE: True}
     if isinstance(kind, ArrivalRate):
         gaps = "evenly spaced" if kind.gaps == "paced" else "Poisson"

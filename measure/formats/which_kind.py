@@ -48,6 +48,9 @@ NO_PAUSE = "no pause by the tool"
 PACES = "may send at a rate"
 """The key in a sweep's details of the option by which the tool sends at a rate, where few of its clients were busy."""
 
+FEW_BUSY = 0.5
+"""Where fewer than this share of the clients wait for an answer, a tool that can send at a rate perhaps did."""
+
 CHECK = "load-kind"
 """The finding that says which load was found; an error where it is unknown."""
 
@@ -160,6 +163,8 @@ def _may_think(sweep: Sweep) -> bool:
     load = sweep.load_type
     if ORIGIN_OF_KIND in sweep.provenance.details:
         return False
+    if PACES in sweep.provenance.details:
+        return True
     if isinstance(load, Clients):
         return not load.think
     column = sweep.provenance.details.get("columns", {}).get("depth", "")
@@ -230,7 +235,7 @@ def _found(sweep: Sweep) -> Sweep:
         if not _is_in_flight(curve):
             asked.append(replace(_question(curve, load, enough), series=series))
     if paces := sweep.provenance.details.get(PACES):
-        why = f"{sweep.provenance.tool} perhaps sent at a rate ({paces}), which it does not print."
+        why = f"{sweep.provenance.tool} was perhaps held at a rate ({paces})."
         remedy = "say which it was: --columns gaps=paced, a rate as high as the throughput; think=0, N in flight."
         asked = [replace(f, severity="error", hypothesis=why, remedy=remedy) for f in asked]
     if NO_PAUSE in sweep.provenance.details:  # the load is known; the points are odd

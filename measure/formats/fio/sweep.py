@@ -23,7 +23,7 @@ from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.logs import choose_logs, record_of_logs
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
-from measure.formats.fio.ramp import SEARCHED
+from measure.formats.fio.ramp import LIMITING, SEARCHED
 from measure.formats.fio.record import (
     LATENCY,
     RATE,
@@ -31,13 +31,17 @@ from measure.formats.fio.record import (
     check_record,
     host_columns,
     is_direct,
+    is_set,
     near_power_of_two,
 )
 from measure.formats.fio.terse_output import looks_like_terse, parse_terse
+from measure.formats.which_kind import FEW_BUSY, ORIGIN_OF_KIND, PACES
+from measure.loads import ArrivalRate, Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed
 from measure.sweep import Provenance, Sweep, describe_series
 
 BEYOND_ERRORS = 2**31
+LIMITED = "limited in rate"
 
 
 def read_fio(text: str, name: str) -> list[FioRecord]:
@@ -126,12 +130,17 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
                     point.load,
                 )
             )
+    provenance, kind = _of_its_kind(points)
     order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
     rows = _rows(points)
     rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
+    table = pd.DataFrame(rows)
+    if isinstance(kind, ArrivalRate):
+        table["load"] = table["throughput_per_s"]
     return Sweep(
-        pd.DataFrame(rows),
-        provenance=_provenance([p.record for p in points]),
+        table,
+        load_type=kind,
+        provenance=provenance,
         findings=tuple(found),
         name=points[0].record.source if len(points) == 1 else "",
         latencies={
@@ -140,6 +149,19 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
             if r.latency.histogram is not None
         },
     )
+
+
+def _of_its_kind(points: Sequence[Placed]) -> tuple[Provenance, Load]:
+    """Where the points are from, and their load: arrivals where fio came at random and left most of its depth idle."""
+    records = [p.record for p in points]
+    provenance = _provenance(records)
+    if any(_unchecked(p.record) != LIMITED or p.outstanding >= FEW_BUSY * p.load for p in points):
+        return provenance, Depth()
+    if all(record.options.get("rate_process") == "poisson" for record in records):
+        details, kind = {ORIGIN_OF_KIND: "Poisson arrivals, as fio's option says"}, ArrivalRate()
+        return replace(provenance, details={**provenance.details, **details}), kind
+    options = ", ".join(dict.fromkeys(key for r in records for key in LIMITING if is_set(r.options, key)))
+    return replace(provenance, details={**provenance.details, PACES: options}), Depth()
 
 
 def why_unusable(record: FioRecord) -> Finding | None:
@@ -162,6 +184,9 @@ def why_unusable(record: FioRecord) -> Finding | None:
             "the run was shorter than one request, or it was stopped.",
             "run it with --time_based=1 --runtime=30.",
         )
+        if "trim" in record.options.get("rw", ""):
+            why, because = "only trimmed, and reads and writes are what is read", "its rw names trims alone."
+            remedy = "run it with --rw=randread or --rw=randwrite."
     elif not record.latency.mean_s > 0:
         check, why, because, remedy = (
             "no-latency",
@@ -206,6 +231,10 @@ def _searched(record: FioRecord) -> bool:
     return any(f.check == SEARCHED for f in record.findings)
 
 
+_SCATTER = 0.015
+"""A counted share of reads is that of a whole 5 % within this distance."""
+
+
 def _round_mix(record: FioRecord) -> float:
     """The read fraction that names the curve: the option's where known, else the counted one.
 
@@ -214,6 +243,9 @@ def _round_mix(record: FioRecord) -> float:
     as_counted = round(record.read_fraction, 2)
     if record.options.get("rw", "").partition(":")[0] not in ("randrw", "rw", "readwrite"):
         return as_counted
+    if not record.all_options and "rwmixread" not in record.options:
+        near = round(20 * record.read_fraction) / 20
+        return near if abs(record.read_fraction - near) <= _SCATTER else as_counted
     try:
         return min(1.0, max(0.0, float(record.options.get("rwmixread", "50")) / 100))
     except ValueError:
@@ -336,7 +368,7 @@ def _unchecked(record: FioRecord) -> str | None:
         return "the depth is unknown"
     if _searched(record):
         return "fio varied the depth"
-    return "limited in rate" if any(f.check == "rate-limited" for f in record.findings) else None
+    return LIMITED if any(f.check == "rate-limited" for f in record.findings) else None
 
 
 def _provenance(records: Sequence[FioRecord]) -> Provenance:

@@ -13,6 +13,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
+from measure.loads import ArrivalRate
 from measure.origin import ORIGIN
 
 OTHERS = Path(__file__).parents[4] / "data" / "fio-others"
@@ -23,6 +24,62 @@ def test_the_sum_of_all_clients_is_no_point(name: str) -> None:
     sweep = load(OTHERS / name)
     assert list(sweep.points["load"]) == [1, 8]
     assert (sweep.points["throughput_per_s"] < 21e3).all()  # all clients together: 36k, although they ran in turn
+
+
+@pytest.mark.parametrize("mark", ["> ", ">", "    ", "\t"])
+def test_a_report_in_a_mail_or_indented_is_read_as_it_was_printed(tmp_path: Path, mark: str) -> None:
+    lines = (OTHERS / "fio-2.2.10.txt").read_text("utf-8").splitlines()
+    (path := tmp_path / "mail.txt").write_text("".join(f"{mark}{line}\n" for line in lines))
+    assert (
+        load(path).points["throughput_per_s"].tolist()
+        == load(OTHERS / "fio-2.2.10.txt").points["throughput_per_s"].tolist()
+    )
+
+
+def _limited(tmp_path: Path, **options: str) -> Path:
+    """A job at 1,000 a second that takes 100 us each, of a depth of 8."""
+    named = {"rw": "randread", "bs": "4k", "iodepth": "8", "ioengine": "libaio", **options}
+    times = {"min": 1e4, "max": 9e5, "mean": 1e5, "stddev": 1e4}
+    flow = {"iops": 1000.0, "bw_bytes": 4096000, "total_ios": 10000, "runtime": 10000, "lat_ns": times}
+    written = {"jobname": "a", "groupid": 0, "error": 0, "job options": named, "read": flow, "write": {}}
+    document = {"fio version": "fio-3.33", "timestamp_ms": 1_700_000_000_000, "jobs": [written]}
+    (path := tmp_path / "limited.json").write_text(json.dumps(document))
+    return path
+
+
+def test_a_depth_that_a_rate_left_idle_is_no_load(tmp_path: Path) -> None:
+    held = load(_limited(tmp_path, rate_iops="1000"))
+    (asked,) = [f for f in held.findings if f.check == "load-kind"]
+    assert (asked.severity, asked.message) == ("error", "X R / N is 0.013 at depth 8.")
+    assert "rate_iops" in asked.hypothesis
+    paced = load(_limited(tmp_path, rate_iops="1000"), columns={"gaps": "paced"})
+    assert (paced.load_type, paced.points["load"].tolist()) == (ArrivalRate(gaps="paced"), [1000])
+    arrived = load(_limited(tmp_path, rate_iops="1000", rate_process="poisson"))
+    assert (arrived.load_type, arrived.points["load"].tolist()) == (ArrivalRate(), [1000])
+
+
+MIXED = """\
+a: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8
+fio-3.33
+a: (groupid=0, jobs=1): err= 0: pid=1: Thu Mar 28 10:25:35 2019
+  read: IOPS=6981, BW=27.3MiB/s (28.6MB/s)(273MiB/10001msec)
+     lat (usec): min=10, max=900, avg=800.10, stdev=10.00
+  write: IOPS=3019, BW=11.8MiB/s (12.4MB/s)(118MiB/10001msec); 0 zone resets
+     lat (usec): min=10, max=900, avg=799.90, stdev=10.00
+"""
+
+
+def test_the_report_of_a_mix_is_named_by_what_was_counted(tmp_path: Path) -> None:
+    (path := tmp_path / "mix.txt").write_text(MIXED)
+    assert load(path).series == ("4 KiB random 70/30 mix",)
+
+
+def test_a_job_that_only_trims_is_named_so(tmp_path: Path) -> None:
+    document = json.loads(_limited(tmp_path, rw="randtrim").read_text())
+    document["jobs"][0]["read"] = {}
+    (path := tmp_path / "trim.json").write_text(json.dumps(document))
+    with pytest.raises(DataError, match="job 'a' only trimmed, and reads and writes are what is read"):
+        load(path)
 
 
 def test_one_job_on_two_hosts_is_one_point_of_both(tmp_path: Path) -> None:
