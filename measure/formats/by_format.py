@@ -23,6 +23,7 @@ from measure.formats.server_reports import cause_in
 from measure.formats.servers import JSON_TOOLS, TOOLS, documents, reader_of, server_runs_sweep
 from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
+from measure.formats.tables.column_names import parse_columns
 from measure.formats.tables.table import csv_sweep
 from measure.formats.watched import looks_like_record, record_sweep
 from measure.formats.which_kind import of_its_kind, told_apart
@@ -69,7 +70,13 @@ def _read_curves(texts: Mapping[str, str], columns: Columns, units: Columns) -> 
 
 
 def _read_tables(texts: Mapping[str, str], columns: Columns, units: Columns) -> Sweep:
-    return _alone(texts, lambda text, name: csv_sweep(text, columns, units, name=name))
+    def read(text: str, name: str) -> Sweep:
+        if (tool := tool_of(text[:HEAD_BYTES])) is None or not tool.columns:
+            return csv_sweep(text, columns, units, name=name)
+        named, in_units = parse_columns(tool.columns)
+        return csv_sweep(text, {**named, **(columns or {})}, {**in_units, **(units or {})}, name=name)
+
+    return _alone(texts, read)
 
 
 def _looks_like_fio(text: str) -> bool:
@@ -97,7 +104,7 @@ def sniff(text: str, name: str) -> Format:
         return kind
     if start.startswith("{") and not documents(text):
         raise DataError(f"{name} is JSON that was cut off or edited; run the tool again")
-    if (known := tool_of(head)) is not None:
+    if (known := tool_of(head)) is not None and not known.columns:
         refusal = DataError if has_numbers(text) else NoMeasurementError
         raise refusal(f"{name} is {known.name}, which is not read: {known.instead}")
     if start.startswith(("{", "[")) and documents(text):

@@ -53,6 +53,7 @@ class Tool:
     coarse: float = 0.0
     needs: Mapping[str, str] = field(default_factory=dict)
     document: str = ""
+    columns: str = ""
     instead: str = ""
 
     def is_in(self, text: str) -> bool:
@@ -73,7 +74,7 @@ def tools() -> tuple[Tool, ...]:
 
 def _tool(name: str, entries: Mapping[str, Any]) -> Tool:
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entries.items()}
-    return Tool(re.sub("-(?:json|xml|text)$", "", name), **values)
+    return Tool(re.sub("-(?:csv|json|xml|text)$", "", name), **values)
 
 
 @cache

@@ -197,7 +197,7 @@ def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
     if looks_like_locust(text):
         return locust
     head = _lines(text[:HEAD_BYTES])
-    if (tool := tool_of(head)) is not None and not tool.instead:
+    if (tool := tool_of(head)) is not None and not (tool.instead or tool.columns):
         return partial(_by_table, tool)
     if re.search(K6_LINE, head, re.MULTILINE):
         return lambda text, name: [k6(k6_metrics(_lines(text)), name)]

@@ -142,6 +142,38 @@ def test_each_command_above_a_summary_of_hey_tells_its_own_clients(tmp_path: Pat
     assert sorted(load(path).points["load"]) == [60, 120]
 
 
+ELBENCHO = """\
+ISO date,label,path type,threads,block size,IO depth,operation,IOPS [first],IOPS [last],IO lat us [min],IO lat us [avg]
+2026-02-09T11:18:30-0500,,blockdev,16,4096,16,READ,301512,301480,55,848
+2026-02-09T11:19:30-0500,,blockdev,16,4096,1,READ,128000,127980,55,124
+"""
+REDIS = '"test","rps","avg_latency_ms","min_latency_ms"\n"SET","81433.22","0.334","0.09"\n"GET","83333.34","0.320","0.1"\n'
+JMETER = """\
+Label,# Samples,Average,Median,90% Line,95% Line,99% Line,Min,Max,Error %,Throughput,Received KB/sec,Sent KB/sec
+HTTP Request,10000,95,90,120,140,210,12,600,0.000%,104.21300,23.41,12.1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "points"),
+    [
+        (ELBENCHO, None, [(256, 301480, 848e-6), (16, 127980, 124e-6)]),
+        (REDIS, {"load": "50"}, [(50, 81433.22, 334e-6), (50, 83333.34, 320e-6)]),
+        (JMETER, {"load": "10"}, [(10, 104.213, 95e-3)]),
+    ],
+    ids=["elbencho", "redis-benchmark", "JMeter"],
+)
+def test_a_tool_s_own_csv_is_read_by_its_columns(
+    tmp_path: Path, text: str, columns: dict[str, str] | None, points: list[tuple[float, ...]]
+) -> None:
+    (path := tmp_path / "t.csv").write_text(text)
+    found = load(path, columns=columns).points[["load", "throughput_per_s", "latency_s"]]
+    assert [tuple(row) for row in found.to_numpy()] == [pytest.approx(point) for point in points]
+    if columns:
+        with pytest.raises(DataError, match="a load cannot be found in its columns"):
+            load(path)
+
+
 def test_k6_s_text_is_its_summary_also_at_a_rate() -> None:
     (run,) = runs_in((SERVERS / "k6-rate.txt").read_text("utf-8"), "r.txt")
     assert (run.rate_per_s, run.clients, run.gaps, run.requests) == (99.939148, None, "paced", 501)
