@@ -20,7 +20,7 @@ from measure.formats.by_format import Format, InputFile, sniff, sweep_of
 from measure.formats.own_line import OwnLine, own_line
 from measure.formats.server_reports import ServerRun, servers_sweep
 from measure.formats.servers import runs_in
-from measure.formats.which_kind import CHECK, NO_PAUSE, ORIGIN_OF_KIND, of_its_kind
+from measure.formats.which_kind import CHECK, NO_PAUSE, ORIGIN_OF_KIND, PACES, of_its_kind
 from measure.loads import ArrivalRate
 from measure.origin import MEASURED, ORIGIN, told
 from measure.sweep import Sweep
@@ -133,10 +133,15 @@ def _with_remedies(sweep: Sweep) -> Sweep:
     by_tool = ("the tool takes the rest of each cycle itself", "give it more threads, or a machine of its own.")
     of_line = ("users may think, or fewer were in flight", "print the mean time from a request to its answer, or none.")
 
+    details = sweep.provenance.details
+
     def asked(finding: Finding) -> Finding:
         if finding.check != CHECK or "--columns" not in finding.remedy:
             return finding
-        why, remedy = by_tool if NO_PAUSE in sweep.provenance.details else of_line
+        why, remedy = by_tool if NO_PAUSE in details else of_line
+        if option := details.get(PACES):
+            why = f"{sweep.provenance.tool} was perhaps held at a rate ({option})"
+            remedy = f"take {option} out of the command, or put {{rate}} there instead of {{N}}."
         return replace(finding, hypothesis=why, remedy=remedy)
 
     return replace(sweep, findings=tuple(map(asked, sweep.findings)))
@@ -178,7 +183,7 @@ def _scale_of_latency(
 def _under_load(run: ServerRun, name: str, asked: float, placeholder: Placeholder) -> ServerRun:
     """The run with its load: as its tool prints it, else the N asked for, or the rate that was reached."""
     if placeholder == "rate":
-        if run.clients is not None and run.rate_per_s is None and run.clients != asked:
+        if run.clients is not None and run.rate_per_s is None and run.clients != asked and not run.paces:
             raise DataError(
                 f"{name}: {run.tool} keeps {run.clients:g} {run.unit} busy and sends at no rate; "
                 "vary them with {N}, or give a tool that sends at a rate"

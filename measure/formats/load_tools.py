@@ -171,6 +171,8 @@ def _plain(text: str, tool: Tool, name: str) -> float:
     if comma and len(behind) == 3 and "." not in digits and whole.isdigit() and len(whole) <= 3 and whole != "0":
         either = f"{whole}.{behind} or {whole}{behind}"
         raise DataError(f"{name}: {digits!r} may be {either}; run {tool.name} with LC_ALL=C")
+    if comma and "." in whole:
+        raise DataError(f"{name}: {digits!r} has a decimal comma; run {tool.name} with LC_ALL=C")
     is_decimal = comma and "." not in digits and "," not in whole and len(behind) != 3
     return float(digits.replace(",", "." if is_decimal or whole == "0" else ""))
 

@@ -52,6 +52,22 @@ def line(**figures: float) -> str:
     return json.dumps(figures)
 
 
+BOMBARDIER = """Bombarding http://127.0.0.1:80/ for 1s using {n} connection(s)
+Statistics        Avg      Stdev        Max
+  Reqs/sec       {rate}      10.00     200.00
+  Latency       10.00ms     1.00ms    20.00ms
+"""
+
+
+def test_a_tool_that_is_held_at_a_rate_is_asked_about_under_n_and_read_under_a_rate() -> None:
+    held = read({n: BOMBARDIER.format(n=n, rate=50.0) for n in (1, 4, 16)})
+    (asked,) = [f for f in held.findings if f.check == "load-kind" and f.severity == "error"]
+    assert asked.remedy == "take -r out of the command, or put {rate} there instead of {N}."
+    sweep = read({rate: BOMBARDIER.format(n=16, rate=rate) for rate in (50.0, 100.0)}, "rate")
+    assert isinstance(sweep.load_type, ArrivalRate)
+    assert sweep.points["load"].tolist() == [50, 100]
+
+
 def test_n_is_known_where_the_tool_prints_none() -> None:
     sweep = read({n: HEY.format(rate=100 * n) for n in (1.0, 2.0, 4.0)})
     assert sweep.points["load"].tolist() == [1, 2, 4]

@@ -249,6 +249,8 @@ def test_localised_numbers_are_read_or_asked_about() -> None:
     assert (run.throughput_per_s, run.response_s) == (6294.5, 0.00253945)
     with pytest.raises(DataError, match=r"r.txt: '6,294' may be 6.294 or 6294; run rados bench with LC_ALL=C"):
         runs_in(text.replace("6294", "6,294"), "r.txt")
+    with pytest.raises(DataError, match=r"r.txt: '6.294,50' has a decimal comma; run rados bench with LC_ALL=C"):
+        runs_in(text.replace("6294", "6.294,50"), "r.txt")
 
 
 @pytest.mark.parametrize(("printed", "seconds"), [("0,229 ms", 229e-6), ("12,5 ms", 12.5e-3), ("0.229 ms", 229e-6)])
