@@ -1,7 +1,6 @@
 """The first page of a course: the machine, five figures, a verdict, and the curve with its band and both knees.
 
-Figures are those that were measured, each beside its prediction from a few of the points; the curve is fitted to all of
-them, as on the page of the measurements.
+Figures are those that were measured, each beside its prediction from a few of the points, which the curve draws.
 """
 
 from __future__ import annotations
@@ -9,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from calibrate.course.peaks import MeasuredPeak, measured_peak
 from calibrate.fitting.answer import idle_figure, knee_figure, peak_figure
-from calibrate.fitting.readings import ninety_among
 from calibrate.prediction.answer import answer, last_lines
-from calibrate.prediction.comparison import Comparison, compare
-from calibrate.report.compared import compared_section
-from calibrate.report.compared.evidence import evidence_of
-from calibrate.report.view import FrontPage, KeyFigure, Section, View
+from calibrate.prediction.comparison import Comparison
+from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
 from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import judged
@@ -35,47 +32,39 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
     drive = next((c for c in curves if isinstance(c.comparison.points.load_type, ClosedLoad)), None)
     memory = next((c for c in curves if isinstance(c.comparison.points.load_type, MemoryLoad)), None)
     whole = drive or memory
-    figures = _figures(drive.comparison, moves) if drive else []
-    figures += _figures(memory.comparison) if memory else []
+    comparisons = [c.comparison for c in curves]
+    figures: list[KeyFigure] = []
+    for one, moved in ((drive, moves), (memory, 0.0)):
+        if one is not None:
+            figures += _figures(one.comparison, measured_peak(one.comparison.series, comparisons), moved)
     figures += _largest(sections) if len(figures) < FIGURES else []
     return FrontPage(
         _device(sections),
         tuple(figures[:FIGURES]),
-        (*_predicted([c.comparison for c in curves]), *_found(sections, apart)),
-        None if whole is None else _view(_of_all_points(whole.comparison)),
+        (*_predicted(comparisons), *_found(sections, apart)),
+        None if whole is None else _view(whole),
     )
 
 
-def _of_all_points(comparison: Comparison) -> Comparison:
-    """The same curve, calibrated on all of its points."""
-    return compare(comparison.sweep, comparison.points.load.tolist(), series=comparison.series)
-
-
-def _view(whole: Comparison) -> View:
+def _view(whole: ComparedCurve) -> View:
     """The curve over the load with its band and both knees; without a load, latency against throughput."""
-    main = compared_section("", [evidence_of(whole)], {}).curves[0].main
-    chosen = next((v for v in main if v.name == "throughput"), main[0])
-    return replace(chosen, title=f"{chosen.title}: {whole.series}")
+    chosen = next((v for v in whole.main if v.name == "throughput"), whole.main[0])
+    return replace(chosen, title=f"{chosen.title}, measured and predicted: {whole.comparison.series}")
 
 
-def _figures(compared: Comparison, moves: float = 0.0) -> list[KeyFigure]:
+def _figures(compared: Comparison, peak: MeasuredPeak | None, moves: float = 0.0) -> list[KeyFigure]:
     """What was measured of a curve, each figure with its prediction: where 90 % is reached, the peak, the idle latency.
 
     Of a memory the last two, at its longest delay. A figure whose points were not measured is left out.
     """
     fit = replace(compared.fit, between_runs=max(compared.fit.between_runs, moves))
-    load, series, rows = fit.load_type, compared.series, judged(compared.measured, ["load", "throughput_per_s"])
-    found = []
-    if len(rows) > 1:
-        loads, rates = rows["load"].to_numpy(float), rows["throughput_per_s"].to_numpy(float)
+    load, series, found = fit.load_type, compared.series, []
+    if peak is not None:
         if isinstance(load, ClosedLoad):
-            ninety = load.figure(ninety_among(loads, rates))
             what = f"{load.heading} with 90 % of the highest throughput, measured, {series}"
-            found.append(_beside(ninety, knee_figure(fit, knee=fit.ninety), what))
-        most = int(rates.argmax())
-        named = "highest bandwidth" if isinstance(load, MemoryLoad) else "highest throughput"
-        what = f"{named}, measured at {load.at(float(loads[most]))}, {series}"
-        found.append(_beside(load.throughput_figure(float(rates[most])), peak_figure(fit), what))
+            found.append(_beside(load.figure(peak.ninety), knee_figure(fit, knee=fit.ninety), what))
+        what = f"highest {load.rate_name}, measured at {peak.place}, {series}"
+        found.append(_beside(peak.highest, peak_figure(fit), what))
     alone = judged(compared.measured, ["load", "latency_s"]).sort_values("load")
     lightest = alone.iloc[-1 if isinstance(load, InjectedDelay) else 0] if len(alone) else None
     if lightest is not None and (lightest["load"] == 1 or isinstance(load, InjectedDelay)):

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 import pandas as pd
 
+from calibrate.course.peaks import measured_peak
 from calibrate.course.planning import CoursePlan
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.report import surface as surface_views
 from calibrate.report.compared import Evidence, compared_section, evidence_of
-from calibrate.report.measured import MeasuredData, fits_of, measured, section_of, views_of
+from calibrate.report.measured import MeasuredData, measured, section_of, views_of
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
 from calibrate.surface import compare_surface, surface_points
@@ -178,8 +179,18 @@ def course_sections(
     drawn = [name for name in results.sweeps if not name.endswith("-peak")]
     for number, name in enumerate(drawn):
         one = measured(results.sweeps[name], name)
-        section = section_of(one, views_of(one, fits_of(one)), purposes.get(name, ""))
+        section = section_of(one, views_of(one, {}), purposes.get(name, ""))
         predicted = predicted_parts(one)
         sections += [section if predicted else replace(section, notes=(*section.notes, _UNPREDICTED)), *predicted]
         progress((number + 1) / len(drawn))
-    return sections
+    return _with_measured_peaks(sections)
+
+
+def _with_measured_peaks(sections: Sequence[Section]) -> list[Section]:
+    """The sections; those that predict a peak say what was measured, the same on every page."""
+    every = [c for section in sections for c in section.comparisons]
+    marked = []
+    for section in sections:
+        peaks = dict.fromkeys(measured_peak(c.series, every) for c in section.comparisons)
+        marked.append(replace(section, notes=(*section.notes, *(p.sentence() for p in peaks if p is not None))))
+    return marked

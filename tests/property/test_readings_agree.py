@@ -15,6 +15,7 @@ from made_up import points_at
 from calibrate import Fit, compare, fit, from_datasheet, objective_knee, predict, system
 from calibrate.cli.calibration.fits import fit_document
 from calibrate.course.front import _figures as course_figures
+from calibrate.course.peaks import measured_peak
 from calibrate.fitting.answer import fit_answer, knee_figure, knee_word, peak_figure
 from calibrate.fitting.predicted_curve import grid
 from calibrate.fitting.readings import doubling, still_rises
@@ -194,8 +195,9 @@ def test_of_a_suite_and_a_course_whose_repeats_move(moves: float) -> None:
     made = compared.fit
     moved = replace(made, between_runs=moves)
     check(moved)
-    still = [figure.value for figure in course_figures(compared)]
-    assert [figure.value for figure in course_figures(compared, moves)] == still
+    peak = measured_peak(compared.series, [compared])
+    still = [figure.value for figure in course_figures(compared, peak)]
+    assert [figure.value for figure in course_figures(compared, peak, moves)] == still
     assert moved.knee.high / moved.knee.low > made.knee.high / made.knee.low
 
 

@@ -109,7 +109,7 @@ def _verdicts(sections: Sequence[Section]) -> str:
         if section.is_compared:
             done = section.comparisons
             lines_of = (*answer(done), *last_lines(done)) if done else ()
-            lines += ["", section.title, *(f"  {line}" for line in lines_of)]
+            lines += ["", section.title, *(f"  {line}" for line in (*lines_of, *section.notes))]
             lines += [f"  {name}: not compared: {reason}" for name, reason in section.refused.items()]
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}
@@ -122,7 +122,9 @@ def _verdicts(sections: Sequence[Section]) -> str:
 
 def _document(front: FrontPage, sections: Sequence[Section]) -> dict[str, Any]:
     parts = [
-        {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if s.is_compared else s.to_dict()
+        {"title": s.title, "notes": list(s.notes), **comparison_document(s.comparisons, dict(s.refused))}
+        if s.is_compared
+        else s.to_dict()
         for s in sections
     ]
     return {"front": front.to_dict(), "sections": parts}

@@ -67,7 +67,7 @@ def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
 
 def key_figures(fit: Fit) -> list[KeyFigure]:
     """Those that are known, each with its word where it is not sure."""
-    load, peak, idle = fit.load_type, "peak throughput", "latency of one request alone"
+    load, peak, idle = fit.load_type, "predicted peak throughput", "latency of one request alone"
     if isinstance(load, ClosedLoad):
         ninety = (
             knee_figure(fit, knee=fit.ninety),
@@ -79,7 +79,7 @@ def key_figures(fit: Fit) -> list[KeyFigure]:
         knee = "bandwidth at the knee" if isinstance(load, MemoryLoad) else "arrivals at the knee"
         found = [(knee_figure(fit), knee, knee_word(fit))]
     if isinstance(load, MemoryLoad):
-        peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
+        peak, idle = "predicted peak bandwidth of the memory", "idle latency of the memory"
     found += [(peak_figure(fit), peak, peak_word(fit)), (idle_figure(fit), idle, "")]
     said = {"": "", "sure": ""}
     return [key_figure(text, what + said.get(word, f" ({word})")) for text, what, word in found if text]

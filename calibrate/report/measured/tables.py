@@ -88,7 +88,7 @@ def extremes(measured: MeasuredData, rows: pd.DataFrame, column: str, names: Seq
 
 def _place_text(measured: MeasuredData, name: str, value: object) -> str:
     if name == "load":
-        return measured.load_type.at(float(str(value)))
+        return measured.load_type.place_of(float(str(value)))
     if name == "read_fraction":
         return f"{100 * float(str(value)):g} % reads"
     return str(value) if name == "series" else quantity_text(name, float(str(value)))

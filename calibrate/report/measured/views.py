@@ -124,6 +124,7 @@ def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None
 
 
 _ENOUGH_FOR_A_KNEE = 3
+_GROWS = "The load grows along each curve."
 MOST_TAILS = 6
 TAILS = "1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9."
 
@@ -205,7 +206,9 @@ def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[
     table = pd.DataFrame(records) if fits else ordered[columns_of(measured, "series", "load")]
     text = FormattedTable.of(*fits_rows(list(fits.values()))) if fits else None
     title = f"Latency against {word}" + (", with the knee" if fits else "")
-    caption = _knee_caption([knee for _, knee in sharp]) + _bars_caption(measured, (column, "latency_s"))
+    caption = (_knee_caption([knee for _, knee in sharp]) if fits else _GROWS) + _bars_caption(
+        measured, (column, "latency_s")
+    )
     return [View("latency-bandwidth", title, caption, table, figure, text)]
 
 
@@ -227,13 +230,12 @@ def _star(figure: Drawing, i: int, x: float, y: float) -> None:
 
 
 def _knee_caption(knees: list[Knee]) -> str:
-    text = "The load grows along each curve."
     if not knees:
-        return f"{text} These points determine no sharp knee."
+        return f"{_GROWS} These points determine no sharp knee."
     kind = knees[0].definition.rstrip(".")
     return (
-        f"{text} A star is a knee ({kind}). It lies on the curve of the device model fitted to all points, which need "
-        f"not pass through each of them; intervals are {100 * LEVEL:g} %."
+        f"{_GROWS} A star is a knee ({kind}). It lies on the curve of the device model fitted to all points, which "
+        f"need not pass through each of them; intervals are {100 * LEVEL:g} %."
     )
 
 

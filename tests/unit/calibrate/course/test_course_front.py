@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from published_course import course_of
 
-from calibrate.course import front_of
+from calibrate.course import CoursePlan, course_sections, front_of
 from calibrate.fitting.readings import ninety_among
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import Section
+from measure import load_dataset
 from measure.findings import Finding
+from measure.suites.runs import SuiteResults
 
 
 def test_a_drive_leads_with_its_measured_knee_and_peak_and_the_predictions_beside_them() -> None:
@@ -45,6 +49,30 @@ def test_the_peak_of_the_first_page_is_the_highest_of_the_table_of_points() -> N
     sections = course_of("004-ssd-depth")
     table = next(v.table for s in sections for v in s.views if v.name == "points")
     assert front_of(sections).figures[1].value == f"{1e-3 * table['throughput_per_s'].max():.0f} k/s"
+
+
+def test_every_page_that_predicts_a_peak_names_the_one_that_was_measured() -> None:
+    shallow = load_dataset("004-ssd-depth")
+    deepest = shallow.points["load"].max()
+    shallow = replace(shallow, points=shallow.points[shallow.points["load"].isin([1, 4, deepest])])
+    sweeps = {"depth": load_dataset("004-ssd-depth"), "shallow": shallow}
+    sections = course_sections(CoursePlan((), None), SuiteResults(sweeps))
+    said = [note for s in sections if s.is_compared for note in s.notes if note.startswith("Measured")]
+    assert len(said) == 2
+    assert len(set(said)) == 1
+    front = front_of(sections)
+    assert f"the highest throughput is {front.figures[1].value}, at depth 32;" in said[0]
+    assert said[0].endswith(f"90 % of it is reached at depth {front.figures[0].value}.")
+
+
+def test_no_measured_page_prints_the_peak_of_a_fit_and_the_first_curve_is_the_predicted_one() -> None:
+    sections = course_of("004-ssd-depth")
+    texts = [v.text for s in sections if not s.is_compared for v in s.views if v.text is not None]
+    assert not any("PEAK" in text.header for text in texts)
+    view = front_of(sections).view
+    assert view is not None
+    assert view.figure is not None
+    assert any("held out" in t.get("name", "") for t in view.figure.data)
 
 
 def test_the_front_names_what_disagrees_and_the_worst_finding() -> None:

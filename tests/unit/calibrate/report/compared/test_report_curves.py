@@ -48,7 +48,7 @@ def test_the_key_figures_count_clients_in_the_plural() -> None:
 def test_a_peak_that_the_points_do_not_tell_is_called_assumed_wherever_it_stands() -> None:
     made = compare(load_dataset("001-memory"), [1000, 5000, 20000], series="64 B read")
     (peak,) = (figure.what for figure in key_figures(made.fit) if "peak" in figure.what)
-    assert peak == "peak bandwidth of the memory (assumed)"
+    assert peak == "predicted peak bandwidth of the memory (assumed)"
     assert re.search(r"; peak [^,;]*, assumed$", "\n".join(answer([made])), re.MULTILINE)
 
 
