@@ -56,4 +56,4 @@ def measured_peak(series: str, comparisons: Iterable[Comparison]) -> MeasuredPea
         return None
     found = rates.index.to_numpy(float), rates.to_numpy(float)
     ninety = ninety_among(*found, delays=isinstance(load, InjectedDelay))
-    return MeasuredPeak(name, load, float(rates.idxmax()), float(rates.max()), ninety)
+    return MeasuredPeak(name, load, float(found[0][rates.argmax()]), float(rates.max()), ninety)
