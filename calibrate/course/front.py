@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from calibrate.course.peaks import MeasuredPeak, measured_peak
 from calibrate.fitting.answer import idle_figure, knee_figure, peak_figure
-from calibrate.prediction.answer import answer, last_lines
+from calibrate.prediction.answer import missed_sentences
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
@@ -18,7 +18,6 @@ from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import judged
 from measure.sweep import Provenance
 from measure.units import counted, format_bandwidth, format_duration
-from qsim.text_table import LABEL
 
 FIGURES = 5
 
@@ -104,9 +103,7 @@ def _predicted(done: Sequence[Comparison]) -> tuple[str, ...]:
     held = held or [c for c in done if not c.is_open and c.held_out.any()]
     if not held:
         return ("No curve over a load is predicted, so none checks a model.",)
-    missed = next(line for line in answer(held) if line.startswith("MISSED"))[LABEL:]
-    sure = last_lines(held)[0][LABEL:]
-    return f"{sure}.", f"The prediction misses {missed}."
+    return missed_sentences(held)
 
 
 def _found(sections: Sequence[Section], apart: Sequence[Finding]) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ class Theme:
         self.line = "#8fa1b3" if dark else "#5a6b7b"
         self.ground = "#16202a" if dark else "#ffffff"
         self.palette = tuple(DARK.get(colour, colour) if dark else colour for colour in PALETTE)
-        self.blue, self.red, self.green, self.purple, self.orange, *_ = self.palette
+        self.blue, self.red, self.green, self.purple, self.orange, self.sky, *_ = self.palette
 
     def layout(self, x_title: str, y_title: str, **more: Any) -> dict[str, Any]:
         """A plot's layout: axes with titles from zero, the legend above."""

@@ -102,6 +102,11 @@ def last_lines(done: Sequence[Comparison]) -> list[str]:
     return lines
 
 
+def missed_sentences(done: Sequence[Comparison]) -> tuple[str, str]:
+    """How many held-out points lie inside their bands, and what the prediction misses: a sentence each."""
+    return f"{_sure(done)}.", f"The prediction misses {_missed(done)}."
+
+
 def _heading(done: Sequence[Comparison]) -> str:
     """The curve or the number of curves, and what each was predicted from."""
     if len(done) == 1:

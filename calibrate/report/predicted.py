@@ -67,8 +67,8 @@ def arrivals_in_words(fit: Fit, sweep: Sweep) -> str:
     inside = int(((told.response_time_low_s <= seen) & (seen <= told.response_time_high_s)).sum())
     depths = ", ".join(f"{n:g}" for n in fit.used)
     return (
-        f"predicted from depths {depths} of a closed test alone, which saw no arrivals, it missed the response time by "
-        f"{missed:.2g} % (median of {len(seen)} rates); {inside} of {len(seen)} lie in its {100 * fit.level:g} % band."
+        f"Predicted from depths {depths} of a closed test alone, which saw no arrivals, it missed the response time by "
+        f"{missed:.2g} % (median of {len(seen)} rates). {inside} of {len(seen)} lie in its {100 * fit.level:g} % band."
     )
 
 
@@ -80,11 +80,10 @@ def arrivals_view(fit: Fit, sweep: Sweep) -> View:
     predicted = lines_of(curve, sweep.load_type, "predicted from the closed test")[1]
     measured = Line("measured under arrivals", "W", told.load, seen, measured=True)
     table = told.to_frame().assign(measured_s=seen)
-    words = arrivals_in_words(fit, sweep)
     return View(
         "arrivals",
         "Response time of strangers",
-        f"{words[0].upper()}{words[1:]}",
+        arrivals_in_words(fit, sweep),
         table,
         figure_of([predicted, measured], sweep.load_type.named),
     )

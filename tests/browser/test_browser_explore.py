@@ -117,6 +117,32 @@ def test_larger_hides_the_controls_and_makes_no_plot_smaller(served, open_page, 
     until(lambda: page.value(shown) > 0, "the controls again")
 
 
+def test_larger_leaves_the_teachers_buttons_above_plots_of_the_full_width(revealed, open_page):
+    page = open_page(revealed, "run")
+    box = "document.getElementById(arguments[0]).getBoundingClientRect()"
+    until(lambda: page.value(f"{box}.width", "run-first") > 0, "the plot")
+    before = page.value(f"[{box}.width, {box}.height]", "run-first")
+    page.the("size-toggle").click()
+    until(lambda: page.value(f"{box}.width", "run-device") == 0, "no list of devices")
+    after = page.value(f"[{box}.width, {box}.height]", "run-first")
+    assert after[0] > before[0]
+    assert after[1] >= before[1]
+    assert page.value(f"{box}.width", "run-reveal") > 0
+
+
+def test_an_overloaded_queue_says_so_and_draws_no_probabilities(served, open_page):
+    page = open_page(served, "explore")
+    page.wait_text("explore-formulas", "1.633")
+    height = "document.getElementById('explore-bars-place').getBoundingClientRect().height"
+    assert page.value(height) > 0
+    page.type_number("explore-arrival_rate", "1.2")
+    page.wait_text("explore-times", "Overloaded: ρ = 1.2.")
+    until(lambda: page.value(height) == 0, "no bars")
+    assert page.text("explore-no-bars").startswith("There is no p(n)")
+    page.type_number("explore-arrival_rate", "0.5")
+    until(lambda: page.value(height) > 0, "bars again")
+
+
 def test_light_and_dark_are_chosen_and_kept(served, open_page):
     page = open_page(served, "explore", dark=True)
     look = "document.documentElement.dataset.theme"

@@ -146,11 +146,15 @@ def counted() -> bool:
 
 
 @pytest.mark.parametrize("width", [1300, 390])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("dark", "larger"), [(False, False), (True, False), (False, True)], ids=str)
 def test_no_text_of_the_lab_is_cut_off_or_covered(
-    revealed: Served, open_page: Callable[..., Page], width: int, dark: bool
+    revealed: Served, open_page: Callable[..., Page], width: int, dark: bool, larger: bool
 ) -> None:
     page = open_page(revealed, "run", width=width, dark=dark)
+    if larger:
+        until(lambda: page.text("size-toggle") == "Larger", "the button")
+        page.the("size-toggle").click()
+        until(lambda: page.text("size-toggle") == "Smaller", "large type")
     wrong = []
     for part, (count, last) in LAB.items():
         if part == "watch" and not counted():

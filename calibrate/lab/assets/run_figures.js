@@ -50,6 +50,18 @@ window.qsimLab = window.qsimLab || {};
     return { title: "response time (" + unit[0] + ")", factor: unit[1] };
   }
 
+  /* Ticks of a logarithmic axis of times, in the units that people say. */
+  function decades(seconds, factor) {
+    const low = Math.floor(Math.log10(Math.min(...seconds))), high = Math.ceil(Math.log10(Math.max(...seconds)));
+    const powers = Array.from({ length: high - low + 1 }, (_, i) => low + i), units = ["ns", "µs", "ms", "s"];
+    const text = (power) => {
+      const unit = Math.min(3, Math.max(0, Math.floor(power / 3) + 3));
+      return 10 ** (power - 3 * (unit - 3)) + " " + units[unit];
+    };
+    return { type: "log", rangemode: "normal", title: { text: "response time" }, tickmode: "array",
+             tickvals: powers.map((power) => factor * 10 ** power), ticktext: powers.map(text) };
+  }
+
   /* A known queue under arrivals: a linear axis of rates, and response times instead of throughputs. */
   lab.isQueue = function (state) { return Boolean(state.opened && state.opened.theory); };
   function scaled(state, place) { return lab.isQueue(state) ? place : Math.log10(place); }
@@ -249,7 +261,7 @@ window.qsimLab = window.qsimLab || {};
     traces.push(...measured(state, (p) => p.throughput_per_s * unit.factor, (p) => p.latency_s * time.factor, c));
     const blank = lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false };
     const spread = lab.shown(state).map((p) => p.latency_s);
-    const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? { type: "log", rangemode: "normal", dtick: 1 } : {};
+    const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? decades(spread, time.factor) : {};
     return { data: traces, layout: layout(c, axis(c, unit.title, blank), axis(c, time.title, Object.assign({}, blank, log))) };
   };
 })(window.qsimLab);

@@ -44,7 +44,7 @@ window.qsimLab = window.qsimLab || {};
 
   /* What stands below the plots. */
   lab.below = function (state) {
-    return [...(state.revealed ? [lab.part("P", "The model's curve: " + state.revealed.verdict)] : []), ...numbersOf(state)];
+    return [...(state.revealed ? [lab.part("P", state.revealed.verdict)] : []), ...numbersOf(state)];
   };
 
   lab.guessList = function (state) {

@@ -1,4 +1,8 @@
-"""The plots of Explore: four quantities with the operating point on them, N(t) of a sample path, and the states."""
+"""The plots of Explore: four quantities with the operating point on them, N(t) of a sample path, and the states.
+
+One colour is one thing on the page: blue the theory of the chosen system, green its runs, red where the student is,
+orange the other system on the same arrivals, purple and light blue the device under other loads.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
         QUANTITIES[quantity],
         yaxis={"range": [0, top], **QUICK},
         xaxis={"range": [0, curves.x[-1] * 1.02], **QUICK},
-        shapes=[] if curves.knee is None else [_upright(curves.knee, theme.orange)],
+        shapes=[] if curves.knee is None else [_upright(curves.knee, theme.line)],
         annotations=_words(curves, quantity, theme),
         uirevision=quantity,
         showlegend=False,
@@ -49,7 +53,7 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
 def path_figure(path: SampleStretch, mean: float | None, theme: Theme, rival: Rival | None = None) -> dict[str, Any]:
     """N(t) of a sample path, with its average, the theory's L (None where unknown), and another system."""
     times, counts = path.steps()
-    traces = [line(times, counts, "N(t) of this run", theme.blue, line={"shape": "hv", "width": 2})]
+    traces = [line(times, counts, "N(t) of this run", theme.green, line={"shape": "hv", "width": 2})]
     if rival is not None:
         style = {"shape": "hv", "width": 2, "dash": "dot"}
         traces.append(line(*rival.path.steps(), rival.name, theme.orange, line=style))
@@ -57,7 +61,7 @@ def path_figure(path: SampleStretch, mean: float | None, theme: Theme, rival: Ri
     traces.append(line([0, path.end], [own, own], f"its average: {own:.3g}", theme.green, line={"dash": "dot"}))
     if mean is not None:
         traces.append(
-            line([0, path.end], [mean, mean], f"mean by theory: L = {mean:.3g}", theme.red, line={"dash": "dash"})
+            line([0, path.end], [mean, mean], f"mean by theory: L = {mean:.3g}", theme.blue, line={"dash": "dash"})
         )
     margin = {"l": round(4.2 * theme.font_size)}
     layout = theme.layout("time", "number present N(t)", xaxis=QUICK, yaxis=QUICK, margin=margin)
@@ -68,12 +72,12 @@ def runs_figure(runs: ManyRuns, mean: float | None, theme: Theme) -> dict[str, A
     """The running averages of N(t) of many runs, with the theory's L (None where there is none)."""
     thin = {"width": 1.2}
     traces = [
-        line(runs.times, run, "average of N(t) so far, each run", theme.blue, line=thin, opacity=0.6, showlegend=not i)
+        line(runs.times, run, "average of N(t) so far, each run", theme.green, line=thin, opacity=0.6, showlegend=not i)
         for i, run in enumerate(runs.averages)
     ]
     if mean is not None:
         ends = [0, float(runs.times[-1])]
-        traces.append(line(ends, [mean, mean], f"mean by theory: L = {mean:.3g}", theme.red, line={"dash": "dash"}))
+        traces.append(line(ends, [mean, mean], f"mean by theory: L = {mean:.3g}", theme.blue, line={"dash": "dash"}))
     margin = {"l": round(4.2 * theme.font_size)}
     layout = theme.layout("time", "average number present", xaxis=QUICK, yaxis=QUICK, margin=margin)
     return {"data": traces, "layout": layout}
@@ -81,7 +85,10 @@ def runs_figure(runs: ManyRuns, mean: float | None, theme: Theme) -> dict[str, A
 
 def loads_figure(settings: Settings, loads: Mapping[str, LoadCurve], now: float | None, theme: Theme) -> dict[str, Any]:
     """Response time over throughput of one device under three kinds of load."""
-    looks = {"open": (theme.blue, "solid"), "thinking": (theme.purple, "dash"), "closed": (theme.orange, "dot")}
+    own = "open" if settings.is_open else "thinking" if settings.think_time > 0 else "closed"
+    others = iter((theme.purple, theme.sky))
+    dashes = {"open": "solid", "thinking": "dash", "closed": "dot"}
+    looks = {kind: (theme.blue if kind == own else next(others), dash) for kind, dash in dashes.items()}
     traces = [
         line(load.throughput, load.response, load.name, looks[kind][0], line={"dash": looks[kind][1]})
         for kind, load in loads.items()
@@ -221,9 +228,9 @@ def probabilities(settings: Settings, metrics: Metrics) -> list[float]:
     return found
 
 
-def bars_figure(settings: Settings, metrics: Metrics | None, theme: Theme) -> dict[str, Any]:
+def bars_figure(settings: Settings, metrics: Metrics, theme: Theme) -> dict[str, Any]:
     """p(n) as bars."""
-    shown = [] if metrics is None else probabilities(settings, metrics)
+    shown = probabilities(settings, metrics)
     bars = {"type": "bar", "x": list(range(len(shown))), "y": shown, "marker": {"color": theme.blue}, "name": "p(n)"}
     x, y = {"fixedrange": True, "zeroline": False}, {"fixedrange": True}
     layout = theme.layout("number present n", "probability p(n)", showlegend=False, xaxis=x, yaxis=y, margin={"t": 12})

@@ -156,6 +156,10 @@ UNSTABLE = (
 )
 
 
+OVERLOADED = "Overloaded: ρ = {rho:.3g}. The queue grows for ever, and so does the response time."
+NO_STATES = "There is no p(n): the queue is overloaded, and every number present is passed sooner or later."
+
+
 def layout(query: str = "") -> Component:
     """The page, in the state that the query of a link asks for."""
     asked = dict(parse_qsl(query.removeprefix("?")))
@@ -188,7 +192,10 @@ def layout(query: str = "") -> Component:
         html.P(id="explore-rival"),
         html.H3("States"),
         html.Div(id="explore-states", className="states"),
-        html.Div(graph("explore-bars", "probability of each number present"), className="followed"),
+        html.Div(
+            graph("explore-bars", "probability of each number present"), id="explore-bars-place", className="followed"
+        ),
+        html.P(NO_STATES, id="explore-no-bars", hidden=True),
         html.H3("The same device under three loads"),
         html.Div(graph("explore-loads", "response time over throughput under three loads"), className="loads"),
         html.P(id="explore-compared"),
@@ -210,6 +217,8 @@ def register(app: Dash) -> None:
         *(Output(f"explore-{name}", "figure") for name in QUANTITIES),
         Output("explore-states", "children"),
         Output("explore-bars", "figure"),
+        Output("explore-bars-place", "hidden"),
+        Output("explore-no-bars", "hidden"),
         Output("explore-rival", "children"),
         Output("explore-link", "href"),
         Output("explore-export", "href"),
@@ -257,7 +266,7 @@ def update(
     try:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
-        return (str(error), *([no_update] * (13 + len(QUANTITIES))), *hidden)
+        return (str(error), *([no_update] * (15 + len(QUANTITIES))), *hidden)
     seed = clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0
     curves, path, loads = _worked_out(settings, seed, simulated=_warm.is_set())
     metrics = curves.metrics
@@ -276,7 +285,9 @@ def update(
         drawn_path,
         *(quantity_figure(curves, name, theme) for name in QUANTITIES),
         _states(settings, theme),
-        bars_figure(settings, metrics, theme),
+        no_update if metrics is None else bars_figure(settings, metrics, theme),
+        metrics is None,
+        metrics is not None,
         said,
         f"/explore?{link}",
         f"{EXPORT_AT}?{link}",
@@ -289,11 +300,13 @@ def update(
 
 
 def response_times(kind: object, *values: object) -> str:
-    """The mean response time and its percentiles in a line; empty where there are none."""
+    """The mean response time and its percentiles in a line, or that there are none; empty for invalid settings."""
     try:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
         return " · ".join(f"{name} {text}" for name, text in _times(settings))
-    except (ValueError, UnstableQueueError):
+    except UnstableQueueError:
+        return OVERLOADED.format(rho=settings.utilization)
+    except ValueError:
         return ""
 
 

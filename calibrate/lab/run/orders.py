@@ -6,21 +6,27 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from calibrate.lab.folder import LabFolder, LabSource
+from calibrate.points import points_of
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Load, load_from_dict
 from measure.loads.injected_delay import DEFAULT_DELAYS
 from measure.machine.files import write_durably
+from measure.origin import judged
+from measure.sweep import Sweep
 
 Device = Literal["known", "mm1", "mmc", "disk", "memory", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 """Those of ``qsim knee``; the model takes 1 and 32."""
 KNOWN_DEPTHS = (1, 2, 4, 8, 16, 32)
-FEWEST = 4
+FEWEST = 3
+RANKED = f"a curve over {FEWEST} depths or delays, measured, that a model fits"
 DISK_BYTES = 256 * 2**20
 QUEUES: Mapping[Device, tuple[int, float]] = {"mm1": (1, 2e-3), "mmc": (4, 4e-3)}
 """Servers and mean service of the queues that get Poisson arrivals."""
@@ -126,7 +132,13 @@ class Order:
 def choices(folder: LabFolder) -> list[dict[str, Any]]:
     """The devices of this machine, then everything that can be replayed, as the options of a list."""
     live = [_option(name, device.offer, device.why_not()) for name, device in _LIVE.items()]
-    return [*live, *(_option(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
+    return [*live, *(_option(s.identity, f"replay of {s.label}", _lacks(s)) for s in folder.sources().values())]
+
+
+@cache
+def _lacks(source: LabSource) -> str:
+    """What a published dataset lacks for a duel; a sweep of the teacher's is read when it is chosen."""
+    return "" if source.path is not None or _to_rank(source.load()) else RANKED
 
 
 def _option(value: str, label: str, missing: str = "") -> dict[str, Any]:
@@ -153,16 +165,12 @@ def order_for(folder: LabFolder, value: object) -> Order:
 
 
 def _replay(folder: LabFolder, value: object) -> Order:
-    """The first curve over outstanding requests or delays with enough points."""
+    """The first curve of an earlier sweep that can rank somebody."""
     source = folder.source(value)
     sweep = source.load()
-    curves = sweep.points.groupby("series", sort=False)["load"].nunique()
-    if not isinstance(sweep.load_type, ClosedLoad | InjectedDelay) or curves.max() < FEWEST:
-        raise DataError(
-            f"{source.label} has no curve over outstanding requests or delays of {FEWEST} points or more; "
-            "choose another one"
-        )
-    chosen = str(curves.index[curves >= FEWEST][0])
+    chosen = _to_rank(sweep)
+    if not chosen:
+        raise DataError(f"{source.label} cannot be replayed: a duel needs {RANKED}; choose another one")
     one = sweep.select(chosen)
     loads = tuple(sorted({float(n) for n in one.points["load"]}))
     path = "" if source.path is None else str(source.path)
@@ -175,6 +183,19 @@ def _replay(folder: LabFolder, value: object) -> Order:
         path=path,
         series=chosen,
     )
+
+
+def _to_rank(sweep: Sweep) -> str:
+    """The first curve with enough measured points that a model fits; empty where there is none."""
+    if not isinstance(sweep.load_type, ClosedLoad | InjectedDelay):
+        return ""
+    for series, points in sweep.points.groupby("series", sort=False):
+        if judged(points, ["load", "throughput_per_s"])["load"].nunique() < FEWEST:
+            continue
+        with suppress(DataError):  # no model fits, as the memory's buffer fits a cache
+            points_of(sweep, str(series))
+            return str(series)
+    return ""
 
 
 def has_fio() -> bool:

@@ -32,6 +32,7 @@ from calibrate.lab.run.event_log import (
     first_loads,
 )
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
+from calibrate.prediction.answer import missed_sentences
 from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report
 from calibrate.report.predicted import arrivals_in_words
@@ -208,8 +209,13 @@ def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     comparison = compare(sweep) if order.is_queue else compare(sweep, fitted=sealed)
     write_report([comparison], directory / REPORT, title=order.label)
     judged, model = judge(order, sweep), predicted_load(order, sealed)
-    said = arrivals_in_words(sealed, sweep) if order.is_queue else comparison.verdict()
-    return {"verdict": said, "judged": asdict(judged), "model": model, "truth": true_rows(order)}
+    said = arrivals_in_words(sealed, sweep) if order.is_queue else " ".join(missed_sentences([comparison]))
+    return {
+        "verdict": f"{said} The report has the rest.",
+        "judged": asdict(judged),
+        "model": model,
+        "truth": true_rows(order),
+    }
 
 
 if __name__ == "__main__":

@@ -122,7 +122,12 @@ def test_percentiles_stand_beside_the_mean(kind):
         f"response time W: mean {exact.W:.4g} · p50 {p50:.4g} · p95 {p95:.4g} · p99 {p99:.4g}"
     )
     assert f"<td>{p99:.4g}</td>" in exported(settings_of(kind, START), "/")
-    assert response_times("mm1", *({**START, "arrival_rate": 2.0}.values())) == ""
+    over = response_times("mm1", *({**START, "arrival_rate": 2.0}.values()))
+    assert over == "Overloaded: ρ = 2. The queue grows for ever, and so does the response time."
+
+
+OWN = {"mm1": ["open"], "mmc": ["open"], "mg1": ["open"], "closed": ["thinking"]}
+"""The load that the model of the page has itself."""
 
 
 @every_kind
@@ -185,6 +190,28 @@ def test_an_overloaded_queue_is_said_and_its_path_is_shown():
     told = update("mm1", "light", 0, *({**START, "arrival_rate": 1.5}.values()))
     assert "grows for ever" in told[0]
     assert told[3]["arrival"]
+    bars, hidden, said_away = told[10:13]
+    assert type(bars).__name__ == "NoUpdate"
+    assert (hidden, said_away) == (True, False)
+
+
+@every_kind
+def test_one_colour_is_one_thing_on_the_page(kind):
+    told = update(kind, "light", 0, *START.values())
+    theme = Theme(dark=False)
+    figures = [t for t in told if isinstance(t, dict) and "data" in t]
+    drawn = [(t["name"], t.get("line", t.get("marker", {})).get("color")) for f in figures for t in f["data"]]
+    meaning = {
+        theme.blue: ("theory", "p(n)", "mean by theory", *OWN[kind]),
+        theme.green: ("simulated", "N(t) of this run", "its average"),
+        theme.red: ("here",),
+        theme.orange: ("M/D/1", "one server"),
+    }
+    for colour, names in meaning.items():
+        assert all(name.startswith(names) for name, own in drawn if own == colour), (colour, drawn)
+    others = {name.partition(":")[0]: own for name, own in drawn if own in (theme.purple, theme.sky)}
+    assert len(others) == 2
+    assert len(set(others.values())) == 2
 
 
 @given(

@@ -76,7 +76,7 @@ def test_the_question_has_an_exact_answer():
 
 def test_a_closed_test_predicts_the_arrivals(closed):
     said = arrivals_in_words(closed, opened())
-    assert said.startswith("predicted from depths 1, 4, 16 of a closed test alone")
+    assert said.startswith("Predicted from depths 1, 4, 16 of a closed test alone")
     assert said.endswith("6 of 6 lie in its 90 % band.")
     assert predicted_doubling(FOUR, closed) == pytest.approx(doubling(FOUR), rel=0.03)
     assert predicted_load(FOUR, closed) == predicted_doubling(FOUR, closed)

@@ -51,6 +51,12 @@ def test_from_sealed_guesses_to_the_leaderboard(folder, monkeypatch):
     assert low < told["judged"]["load"] < high
     assert not {low, high} & set(first_loads(run.order))
     assert told["outcome"].startswith("N90 is ")
+    sentences = re.split(r"(?<=[.!])\s", told["verdict"])
+    assert len(sentences) == 3
+    assert "held-out points" in sentences[0]
+    assert sentences[1].startswith("The prediction misses ")
+    assert sentences[2] == "The report has the rest."
+    assert max(len(sentence) for sentence in sentences) < 130
     assert (run.directory / REPORT).exists()
     assert not (run.directory / SWEEP).exists()  # a replay measures nothing
 

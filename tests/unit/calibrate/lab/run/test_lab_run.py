@@ -14,11 +14,13 @@ from measure.loads import Depth
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.cli.calibration import knee
+from calibrate.fitting.fit import fit
 from calibrate.lab.folder import LabFolder, opened
-from calibrate.lab.run.duel import true_rows
+from calibrate.lab.run.duel import Guess, judge, predicted_load, ranked, true_rows
 from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
 from calibrate.lab.run.session import MOST_GUESSES, MOST_REMOVED, MOST_TRIES, LabRun, RefusedError, RunTable
+from measure.datasets import dataset_names
 from measure.errors import DataError, MeasureError, StoreError
 
 
@@ -221,10 +223,24 @@ def test_what_the_teacher_puts_there_is_offered_by_name_and_never_by_path(folder
 def test_a_source_of_too_few_points_or_none_is_refused(folder):
     (folder.root / "sweeps" / "two.csv").write_text("queue_depth,iops,latency_us\n1,10000,100\n8,50000,160\n")
     (folder.root / "sweeps" / "junk.bin").write_bytes(b"\x00\x01\x02")
-    for name, error in (("two.csv", "4 points"), ("junk.bin", "junk")):
+    for name, error in (("two.csv", "a duel needs a curve over 3 depths"), ("junk.bin", "junk")):
         value = next(c["value"] for c in choices(folder) if name in c["label"])
         with pytest.raises(MeasureError, match=error):
             order_for(folder, value)
+
+
+@pytest.mark.parametrize("name", dataset_names(curves_only=True))
+def test_every_dataset_that_is_offered_ranks_everybody(folder, name):
+    (choice,) = [c for c in choices(folder) if c["value"] == f"dataset-{name}"]
+    if choice["disabled"]:
+        assert name in ("000-memory", "004-ssd-block-size", "004-ssd-mix")
+        assert "missing: a curve over 3 depths or delays, measured, that a model fits" in choice["label"]
+        return
+    order = order_for(folder, choice["value"])
+    sweep = order.source().load().select(order.series)
+    judged, model = judge(order, sweep), predicted_load(order, fit(sweep, first_loads(order)))
+    rows = ranked([Guess("Ada", 5.0, "00")], model, judged)
+    assert [row.rank for row in rows] in ([1, 2], [1, 1])
 
 
 def test_two_labs_do_not_share_a_folder(folder):
