@@ -188,3 +188,12 @@ def test_traffic_equations_with_their_numbers() -> None:
     assert [s.utilization for s in solve(ROUTED).stations] == pytest.approx(
         [steps[f"rho({i})"].value for i in (1, 2, 3)]
     )
+
+
+@pytest.mark.parametrize(("population", "by_states"), [(60, True), (90, False), (250, False)])
+def test_states_are_written_out_as_far_as_their_weights_are_numbers(population: int, by_states: bool) -> None:
+    """At a thousandth of a service of thinking the weights of 90 customers pass 1e280, of 250 all floats."""
+    model = MMcN(population, think_time=1e-3, service_time=1.0, servers=3)
+    derivation = derive(model)
+    assert any(step.symbol == "busy" for step in derivation.steps) is by_states
+    assert ends(derivation)["throughput"] == pytest.approx(solve(model).throughput)

@@ -74,3 +74,16 @@ def test_what_cannot_be_is_one_line(qsim, drives, arguments, code, words):
     assert run.code == code
     for word in words:
         assert word in run.error
+
+
+def test_an_objective_is_answered_for_every_curve_by_its_name(qsim, drives):
+    """Such curves take 200 us, twice R1, at N = 7^(1/3) R1 Xpeak: 19.1 and 38.3."""
+    both = qsim("compare", "old.csv", "new.csv", "--use", "1,4,64", "--slo", "200us").out
+    asked = [line for line in both.splitlines() if "Under 200 µs" in line]
+    assert [line.partition(":")[0] for line in asked] == ["old.csv", "new.csv"]
+    one = qsim("compare", "old.csv", "--use", "1,4,64", "--slo", "200us").out
+    (alone,) = (line for line in one.splitlines() if line.startswith("Under 200 µs"))
+    assert asked[0].endswith(alone)
+    depths = [int(re.search(r"at depth (\d+) ", line).group(1)) for line in asked]
+    assert depths == pytest.approx([19.1, 38.3], rel=0.03)
+    assert "Under" not in qsim("compare", "old.csv", "--use", "1,4,64").out

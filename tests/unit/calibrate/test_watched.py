@@ -81,3 +81,15 @@ def test_a_load_that_varies_is_told_what_is_missing_after_ten_seconds():
     assert "takes 5 s of one load" in curves.missing("sda")
     assert "from 1.0 k/s to 4.0 k/s" in curves.missing("sda")
     assert WatchedCurves(SHEET).missing("sda") == ""
+
+
+def test_the_highest_rate_is_that_of_requests_of_the_same_kind():
+    def interval(rate: float, block: float, device: str = "sda") -> DeviceInterval:
+        return DeviceInterval(device, "", 1, reads=rate, read_s=0.5, read_bytes=rate * block, busy_s=0.9)
+
+    curves = WatchedCurves()
+    for seen in (interval(500, 4096), interval(90, 2**20), interval(0, 0), interval(700, 4096, "sdb")):
+        curves.add(seen)
+    assert curves.most(interval(10, 4096)) == 500
+    assert curves.most(interval(10, 2**20)) == 90
+    assert curves.most(interval(800, 4096, "sdc")) == 800

@@ -7,6 +7,7 @@ import pytest
 
 from calibrate import Comparison, Fit, WhatIf, compare, fit, fit_service, of_samples, what_if
 from calibrate.report.compared.curves import latency_against_throughput
+from calibrate.report.plots import curve_of
 from measure import load_dataset
 
 
@@ -43,6 +44,18 @@ def test_figure_of_a_fit_has_its_points(fitted: Fit) -> None:
     marks = [trace for trace in fitted.plot().data if trace.mode == "markers"]
     assert [list(trace.x) for trace in marks] == [list(fitted.used)] * 2
     assert fitted.plot().layout.xaxis.type == "log"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "series", "low", "high"), [("004-ssd-depth", None, 1, 64), ("001-memory", 0, 0, None)]
+)
+def test_the_curve_of_a_fit_spans_its_points(dataset: str, series: int | None, low: float, high: float | None) -> None:
+    sweep = load_dataset(dataset)
+    found = fit(sweep if series is None else sweep.select(sweep.series[series]))
+    drawn = curve_of(found).load
+    assert drawn[0] == low
+    assert drawn[-1] == pytest.approx(max(found.used) if high is None else max(high, *found.used))
+    assert np.all(np.diff(drawn) > 0)
 
 
 def test_figure_of_a_prediction_holds_its_values(fitted: Fit) -> None:

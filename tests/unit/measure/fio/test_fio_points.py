@@ -108,6 +108,28 @@ def test_an_open_point_lies_at_the_measured_rate_of_its_repeats(tmp_path: Path) 
     assert list(histograms(sweep)) == [(sweep.series[0], 1005.0, 0), (sweep.series[0], 1005.0, 1)]
 
 
+@pytest.mark.parametrize(
+    ("share", "busy", "left_out"),
+    [
+        (0.90, 0.49, False),
+        (0.90, 0.99, True),
+        (0.94, 0.49, False),
+        (0.94, 0.51, True),
+        (0.96, 0.99, False),  # within 3 standard errors of a Poisson count of 4,000, 4.7 %
+        (1.00, 0.99, False),
+    ],
+)
+def test_a_rate_is_not_taken_where_it_fell_short_and_the_jobs_were_busy(
+    tmp_path: Path, share: float, busy: float, left_out: bool
+) -> None:
+    came = round(share * 1000 * RUN_S)
+    text = output({"read": direction(came + 32, busy * 32 * RUN_S / (came + 32))})
+    whole = output({"read": direction(round(500 * RUN_S) + 32, 1e-4)})
+    sweep = read(tmp_path, (FioJob.open(500), 0, whole), (OPEN, 0, text))
+    assert any(f.check == "overloaded" for f in sweep.findings) is left_out
+    assert list(sweep.points["asked_rate_per_s"]) == ([500.0] if left_out else [500.0, 1000.0])
+
+
 def test_what_the_device_cannot_take_is_left_out_and_said(tmp_path: Path) -> None:
     taken = output({"read": direction(4032, 1e-4)})
     drowned = output({"read": direction(4032, 0.0315)})

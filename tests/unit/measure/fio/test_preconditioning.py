@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from measure.errors import ToolFailedError
+from measure.fio import plan as fio_plan
+from measure.fio import sweep
 from measure.fio.command import FioJob
-from measure.fio.plan import passes, plan_fio
+from measure.fio.plan import DEFAULT_FILE_BYTES, FioPlan, FioSettings, file_for, passes, plan_fio
 from measure.machine.own_file import MARK_SUFFIX, Target, held, mark_filled
 from measure.machine.safety import check_target
 
@@ -78,3 +85,37 @@ def test_the_mark_says_what_the_file_has_got(tmp_path: Path) -> None:
     again = check_target(path, MIB, writes=True)
     assert not again.filled
     assert not again.scattered
+
+
+def test_a_file_is_measured_whole_where_there_is_one_and_is_new_where_nothing_of_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = partial(file_for, tmp_path / "file", FioSettings(consent="read"), [READ])
+    assert size().size_bytes == DEFAULT_FILE_BYTES
+    with held(check_target(tmp_path / "file", 8 * MIB, writes=True), keep=True):
+        pass
+    assert size().size_bytes == 8 * MIB
+    (tmp_path / "other").write_bytes(bytes(3 * MIB))
+    assert file_for(tmp_path / "other", FioSettings(consent="read"), [READ]).size_bytes == 3 * MIB
+    monkeypatch.setattr(fio_plan, "measured_bytes", lambda _: 0)  # qsim's file after a disk that was full
+    assert size().size_bytes == DEFAULT_FILE_BYTES
+
+
+@pytest.mark.parametrize(("written", "has_holes"), [(0.94, True), (0.96, False)])
+def test_a_file_that_still_has_holes_after_the_pass_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: float, has_holes: bool
+) -> None:
+    def fill(*_: object, **__: object) -> SimpleNamespace:
+        with path.open("r+b") as file:
+            file.write(b"x" * int(written * 8 * MIB))
+        return SimpleNamespace(text="", complaint="", returncode=0, timed_out=False)
+
+    path = tmp_path / "file"
+    monkeypatch.setattr(sweep, "run_tool", fill)
+    monkeypatch.setattr(sweep, "why_no_point", lambda *_: None)
+    with held(check_target(path, 8 * MIB, writes=True), keep=True) as file:
+        plan = cast(FioPlan, SimpleNamespace(file=file))
+        (step,) = passes(file, "libaio", [READ])
+        with pytest.raises(ToolFailedError, match="still has holes") if has_holes else nullcontext():
+            sweep._write(plan, step, lambda _: None)
+        assert check_target(path, None, writes=True).filled is not has_holes

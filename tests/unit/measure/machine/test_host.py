@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from measure.machine import host
-from measure.machine.host import host_facts, io_uring_allowed, parse_cpu_list, storage_behind, tool_version
+from measure.machine.host import Storage, host_facts, io_uring_allowed, parse_cpu_list, storage_behind, tool_version
 
 
 def test_the_facts_are_there_and_json_ready() -> None:
@@ -32,6 +32,19 @@ def test_the_storage_behind_a_path_that_does_not_exist_is_its_parents(tmp_path: 
     assert parents == own
     assert storage_behind(tmp_path).free_bytes > 0
     assert storage_behind(Path("/proc/self")).filesystem == "proc"
+
+
+@pytest.mark.parametrize(
+    ("storage", "text"),
+    [
+        (Storage("ext4", "nvme0n1", "KXG60", 1), "nvme0n1 (KXG60), ext4"),
+        (Storage("ext4", "vda", "", 1), "vda, ext4"),
+        (Storage("tmpfs", "", "", 1), "no block device, tmpfs"),
+        (Storage("", "", "", 1), "the drive of this folder"),
+    ],
+)
+def test_a_storage_is_named_as_far_as_it_is_known(storage: Storage, text: str) -> None:
+    assert str(storage) == text
 
 
 def test_the_longest_and_last_mount_point_wins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def test_peaks_of_all_rounds_are_one_with_their_spread() -> None:
     peak = summary_facts(rounds)["peaks_bytes_per_s"]["read"]
     assert peak["best"] == pytest.approx(2 * rounds[0].bandwidths()[0])
     assert peak["spread"] == pytest.approx(np.std([1, 2], ddof=1) / 1.5)
+    assert summary_facts(rounds[:1])["peaks_bytes_per_s"]["read"]["spread"] is None  # of one round it is not known
 
 
 def test_strides_give_a_series_each(tmp_path: Path) -> None:

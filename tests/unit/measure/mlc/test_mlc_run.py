@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from fake_mlc import MLC_DELAYS, latency_and_bandwidth
 
+from measure import mlc
 from measure.errors import DataError
 from measure.loading import load
+from measure.machine.host import host_facts
 from measure.mlc import plan_mlc, run_mlc
 
 pytestmark = pytest.mark.usefixtures("fake_mlc")
@@ -43,6 +45,17 @@ def test_a_run_for_each_mix_and_buffer_and_what_is_not_asked_is_left_to_mlc() ->
 def test_a_setting_that_mlc_could_not_use_is_named(settings: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         plan_mlc(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("mixes", "fit"), [(("R",), 6 * MIB), (("W3",), 3 * MIB), (("R", "W3"), 3 * MIB)])
+def test_buffers_for_reads_and_for_writes_of_all_threads_must_fit_the_memory(
+    monkeypatch: pytest.MonkeyPatch, mixes: tuple[str, ...], fit: int
+) -> None:
+    monkeypatch.setattr(mlc, "host_facts", lambda: replace(host_facts(), memory_available_bytes=12 * MIB))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    plan_mlc(mixes=mixes, buffers=(MIB, fit))
+    with pytest.raises(ValueError, match="take smaller buffers"):
+        plan_mlc(mixes=mixes, buffers=(MIB, fit + 1024))
 
 
 @pytest.mark.parametrize("version", ["3.5", "3.11b"])

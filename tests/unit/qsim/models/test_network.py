@@ -21,6 +21,7 @@ from qsim import (
     simulate,
     solve,
 )
+from qsim.models.customers import OUTSIDE, passing
 
 ONE = Exponential(1.0)
 TWO = {"a": Station(ONE), "b": Station(ONE)}
@@ -145,3 +146,13 @@ def test_overload_is_refused_by_the_name_of_the_station() -> None:
     for act in (solve, simulate):
         with pytest.raises(UnstableQueueError, match=r"^b of open network of 2 stations is overloaded"):
             act(Network({"a": Station(ONE), "b": Station(ONE, visits=2)}, Arrivals(0.6)))
+
+
+def test_routes_through_stations_of_given_visits_skip_and_come_back_as_often():
+    ways = passing(["a", "b", "c"], [0.5, 0.5, 2])
+    assert ways[OUTSIDE] == [("a", 0.5), ("b", 0.25), ("c", 0.25)]
+    assert ways["a"] == [("b", 0.5), ("c", 0.5)]
+    assert ways["b"] == [("c", 1)]
+    assert ways["c"] == [("c", 0.5), (OUTSIDE, 0.5)]
+    assert passing(["a"], [0.25])[OUTSIDE] == [("a", 0.25), (OUTSIDE, 0.75)]
+    assert passing(["a", "b"], [0, 1])[OUTSIDE] == [("b", 1)]

@@ -108,6 +108,8 @@ def test_equal_errors_share_a_place_and_the_sentence_names_them():
     assert [r.rank for r in rows] == [1, 1, 1, 1, 1, 6]
     assert "Closest of 5 guesses: Ann, Bob, Cleo and 2 more with 20" in outcome(DISK, rows, judged)
     assert outcome(DISK, rows, judged).endswith("and loses.")
+    three = ranked([guess(n, 20.0) for n in ("Ann", "Bob", "Cleo")], 30.0, judged)
+    assert "Closest of 3 guesses: Ann, Bob and Cleo with 20" in outcome(DISK, three, judged)
     draw = ranked([guess("Ann", 20.0)], 5.0, judged)
     assert outcome(DISK, draw, judged).endswith(": a draw.")
     assert outcome(DISK, ranked([guess("Ann", 99.0)], 11.0, judged), judged).endswith("and wins.")
