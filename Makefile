@@ -64,6 +64,11 @@ slides: $(VENV)/.installed-test ## Make slides of the tutorials, explanations an
 release-check: $(VENV)/.installed-test ## Build the release, check it, and run its wheel's demo in a clean environment
 	.ci/release-check $(BIN)/python
 
+.PHONY: mutants
+mutants: $(VENV)/.installed-test ## Change 200 places of the code, one at a time; say which changes no test notices (hours)
+	$(BIN)/python -m pip install --quiet --prefer-binary --editable '.[mutants]'
+	$(BIN)/python tests/mutants.py
+
 .PHONY: clean
 clean: ## Remove the environment and what tools left behind
 	rm -rf $(VENV) $(VENV).log build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
