@@ -104,12 +104,6 @@ class NoEngineError(QsimError, ValueError):
     """The simulation engines do not run this model."""
 
 
-FEW_PLACES = (
-    "customers who circulate may meet limited places only at one station besides a Delay, which solve() answers"
-)
-"""Where limited places may be, for all who refuse others."""
-
-
 class SteadyStateError(QsimError, ValueError):
     """The run is too short for a steady state.
 

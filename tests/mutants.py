@@ -4,7 +4,7 @@
 
 The changes are those of cosmic-ray (`pip install -e '.[mutants]'`). Places are drawn by the length of the modules under
 the paths; each meets the tests of its module (those in the folder of the same name under tests/unit or tests/cli, and
-every file that imports the module), until one fails. Works in a clone of the last commit at the lowest priority; needs
+every file that imports the module), until one fails. Works in a clone of the last commit at a low priority; needs
 one to three minutes a mutant of a busy machine, so it is no part of a test run. Left out are annotations, which never
 run, numbers that a module gives a name in capitals (which iteration limit works as well is no fault), and changes into
 what is of another type. A mutant that changes no result, or that no test calls, counts as a survivor.
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("PATH", nargs="*", default=["qsim", "measure", "calibrate"])
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_intermixed_args()
-    os.nice(19)
+    os.nice(10)
     with tempfile.TemporaryDirectory(prefix="qsim-mutants-") as folder:
         subprocess.run(["git", "clone", "-q", str(REPOSITORY), folder], check=True)
         os.chdir(folder)

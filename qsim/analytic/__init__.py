@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from qsim.analytic.formula import of_network
-from qsim.errors import FEW_PLACES, InvalidParameterError, NoFormulaError
+from qsim.errors import InvalidParameterError, NoFormulaError
 
 if TYPE_CHECKING:
     from qsim.analytic.formula import Formula
@@ -86,8 +86,6 @@ def solve(network: Network) -> Metrics:
         )
     found = _covering(network)
     if found is None:
-        if network.closed_classes and any(s.capacity is not None for s in network.stations.values()):
-            raise NoFormulaError(network.kendall, FEW_PLACES, "a Delay beside the station")
         raise NoFormulaError(network.kendall)
     formula, view = found
     return of_network(network, formula.solve(view))

@@ -70,9 +70,8 @@ def state_probabilities(queue: ClosedQueue, population: int) -> FloatArray:
 
 
 def applies(queue: ClosedQueue) -> bool:
-    """Exponential service from one queue; with limited places a think time above zero."""
-    exponential = isinstance(queue.service, Exponential) and queue.queues == "shared"
-    return exponential and (queue.capacity is None or queue.think_time > 0)
+    """Exponential service from one queue."""
+    return isinstance(queue.service, Exponential) and queue.queues == "shared"
 
 
 def solve(queue: ClosedQueue) -> Metrics:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from qsim.distributions import Distribution
-from qsim.errors import FEW_PLACES, InvalidParameterError, NoEngineError
+from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import Network
 from qsim.models.customers import OUTSIDE
 from qsim.models.customers import Way as ModelWay
@@ -152,8 +152,6 @@ def plan(model: Network) -> Plan:
             sources.append(source)
             entries.append(Entry(stream, names.index(at)))
     places = [_station(model, name) for name in model.stations]
-    if model.closed_classes and any(place.capacity is not None for place in places):
-        raise NoEngineError(f"{model.kendall} is not simulated: {FEW_PLACES}")
     if any(names[entry.place] == OUTSIDE for entry in entries):
         none = (NO_TIME,) * len(classes)
         zeros, ones = (0,) * len(classes), (1,) * len(classes)

@@ -84,8 +84,12 @@ class System:
             customer.total_service += customer.service
         if customer.to == home:  # a passage (neither has a home, nor goes on) or a cycle is over
             self.recording.completion(customer)
-        if customer.to != NOWHERE:
-            self.enter(customer, customer.to)
+        to = customer.to
+        if to != NOWHERE and self.stations[to].full:
+            self.recording.lost += 1
+            to = home  # a customer that circulates thinks again
+        if to != NOWHERE:
+            self.enter(customer, to)
 
     def choose_way(self, customer: Customer) -> int:
         """The next station of a customer: this one until it has been served as often as it shall be."""

@@ -303,6 +303,7 @@ class Network:
                     raise InvalidParameterError("stations", f"must hold one where {name} queue", "they come to none")
         else:
             self._check_ways()
+        self._check_places()
         for here, station in self.stations.items():
             numbers = [number for c, number in self.closed_classes.items() if self.comes(c, here)]
             if station.most is not None and sum(numbers) > station.most:
@@ -315,6 +316,17 @@ class Network:
                 if name not in self.classes:
                     remedy = f"there are {', '.join(self.classes)}"
                     raise InvalidParameterError(f"priority of {here}", f"must name classes, not {name!r}", remedy)
+
+    def _check_places(self) -> None:
+        """Check that customers that circulate and find no place have one Delay to go back to."""
+        for here, station in self.stations.items():
+            for name in self.closed_classes if station.capacity is not None else ():
+                thinking = [s for s, each in self.stations.items() if each.is_delay and self.comes(name, s)]
+                home = self.home_of(name)
+                if self.comes(name, here) and (thinking != [home] or self.stations[home].mean_of(name) == 0):
+                    problem = f"must be None where {name} circulate without one Delay, not {station.capacity}"
+                    remedy = "those that find no place go back to think: put one Delay beside the station"
+                    raise InvalidParameterError(f"capacity of {here}", problem, remedy, station.capacity)
 
     def _check_ways(self) -> None:
         """Check that each class is served at all stations it reaches, and that all its customers leave, or return."""

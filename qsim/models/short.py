@@ -45,7 +45,7 @@ def Open(  # noqa: N802
 def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N802
     """``population`` customers circulate through ``stations``, a list of Station and Delay, in order.
 
-    With a ``capacity`` at the one Station, a customer that finds it full goes back to think.
+    With a ``capacity`` at the one Station, a customer that finds it full goes back to the one Delay.
 
     >>> from qsim import Delay, Exponential, Station, solve
     >>> drive = Closed(population=64, stations=[Delay(1e-6), Station(Exponential(80e-6), servers=32)])

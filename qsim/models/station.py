@@ -63,7 +63,8 @@ class Station:
       ("round-robin") or where the fewest are present ("shortest");
     - ``speeds``: the work done per time unit with 1, 2, 3, ... present, where one undisturbed server does 1; the last
       value holds beyond.  Customers in service share it equally;
-    - ``capacity``: the places, those at the servers included, where it is the only station; None for no limit;
+    - ``capacity``: the places, those at the servers included, where it is the only station; None for no limit. An
+      arrival that finds none is lost; a customer that circulates goes back to its one Delay;
     - ``most``: the largest number of customers for which the speeds are known; a larger population is an error.
 
     Raises ValueError naming the parameter for anything that describes no station.

@@ -74,6 +74,8 @@ BY_EVENTS: list[Network] = [
         ],
     ),
     Closed(10, [Delay(3.0), Station(ONE, speeds=(1.0, 1.8, 2.5))]),
+    Closed(10, [Delay(LIGHT), Station(HEAVY, 2, capacity=4)]),
+    Network({"way": Delay(2.0), "desk": Station(HEAVY, 2, capacity=3)}, Arrivals(1.0)),
     Network(
         {"host": Delay(20.0), "bus": Station(ONE), "die": Station(Exponential(8.0), servers=8)},
         16,

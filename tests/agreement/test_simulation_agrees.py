@@ -62,6 +62,8 @@ CLOSED: list[Network] = [
     MMcN(20, 3.0, 1.0, 4),
     MMcN(64, 1e-6, 80e-6, 32),
     Closed(12, [Delay(2.0), Station(ONE, 4, queues="random"), Station(M(0.1))]),
+    Closed(6, [Delay(3.0), Station(ONE, 2, capacity=4)]),
+    Closed(8, [Delay(LogNormal(3.0, 2.0)), Station(ONE, 2, capacity=2)]),
     Closed(8, [Delay(Deterministic(2.0)), Station(ONE, speeds=(1, 1.5, 2.0))]),
     Closed(8, [Delay(2.0), Station(HyperExponential.from_moments(1.0, 3.0), discipline="PS"), Station(M(0.5))]),
     Closed(10, [Delay(Erlang(2, 3.0)), Station(ONE), Station(M(0.6), 2, visits=1.6)]),
@@ -135,6 +137,14 @@ def test_the_formula_lies_in_the_interval(model: Network) -> None:
             if not low * 0.99 <= exact.quantile(q) <= high * 1.01:  # bins are one percent wide
                 found.append(f"quantile {q}: {exact.quantile(q):.6g} is not in {low:.6g} .. {high:.6g}")
     assert not found
+
+
+def test_places_behind_a_delay_are_as_limited_as_without_it() -> None:
+    """A Poisson stream leaves a Delay as one."""
+    behind = Network({"way": Delay(1.0), "desk": Station(ONE, capacity=2)}, Arrivals(2.0))
+    run, exact = simulate(behind, customers=400_000, seed=2, confidence=CONFIDENCE), solve(MMcK(2.0, 1.0, 1, 2))
+    assert not misses(exact, run, ("throughput", "p_block"))
+    assert not misses(exact, run["desk"], ("L", "W"))
 
 
 @pytest.mark.parametrize("model", [MM1(0.6, 1.0), MMc(2.1, 1.0, 3), MMcN(20, 3.0, 1.0, 4)], ids=lambda m: m.kendall)

@@ -136,11 +136,15 @@ def complete(t: State, leaf: int) -> None:
         if t.filled[0] >= moment.wanted:
             moment.pause = 1
         row.total_wait, row.total_service, moment.lost = 0.0, 0.0, 0
-    if row.to == NOWHERE:
+    to = row.to
+    if to != NOWHERE and t.places[to].present >= t.places[to].capacity:
+        moment.lost += 1
+        to = home  # a customer that circulates thinks again
+    if to == NOWHERE:
         row.next, moment.unused = moment.unused, customer
         moment.spare += 1
     else:
-        enter(t, customer, row.to)
+        enter(t, customer, to)
 
 
 @kernel(inner=True, borrows=True)

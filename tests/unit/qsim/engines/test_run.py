@@ -114,8 +114,6 @@ def test_models_that_have_no_steady_state_or_no_engine() -> None:
             simulate(overloaded)
     with pytest.raises(ValueError, match="arrival_rate"):
         simulate(MM1(0, 1))
-    with pytest.raises(NoEngineError, match="limited places"):
-        simulate(Closed(4, [Station(Exponential(1), capacity=2)]))
     with pytest.raises(NoEngineError, match="engines serve FCFS, PS"):
         simulate(Open(Exponential(2), Exponential(1), discipline="SRPT"))
     with pytest.raises(ValueError, match="model"):

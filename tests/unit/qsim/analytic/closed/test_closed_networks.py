@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from markov_chains import Moves, stationary
@@ -14,10 +16,8 @@ from qsim import (
     Exponential,
     HyperExponential,
     MMcN,
-    NoEngineError,
     NoFormulaError,
     Station,
-    simulate,
     solve,
 )
 
@@ -119,17 +119,11 @@ def test_without_product_form_simulate_is_named(stations: list[Station]) -> None
 # Limited places.
 
 
-def test_limited_places_without_time_to_think_are_refused_by_all_in_one_sentence() -> None:
-    model = Closed(3, [Station(Exponential(1.0), capacity=2)])
-    said = "customers who circulate may meet limited places only at one station besides a Delay, which solve() answers"
-    with pytest.raises(NoFormulaError) as unsolved:
-        solve(model)
-    assert said in str(unsolved.value)
-    assert "simulate" not in str(unsolved.value)
-    for engine in ("compiled", "reference"):
-        with pytest.raises(NoEngineError) as unsimulated:
-            simulate(model, engine=engine, customers=1000, seed=1)
-        assert said in str(unsimulated.value)
+@pytest.mark.parametrize("delays", [[], [Delay(0)], [replace(Delay(1), visits=0.5)], [Delay(1), Delay(2)]])
+def test_limited_places_without_one_time_to_think_are_no_model(delays: list[Delay]) -> None:
+    said = "must be None where customers circulate without one Delay, not 2: .* put one Delay beside"
+    with pytest.raises(ValueError, match=said):
+        Closed(3, [Station(Exponential(1.0), capacity=2), *delays])
 
 
 def test_limited_places_with_a_finite_source() -> None:
