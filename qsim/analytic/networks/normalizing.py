@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -38,6 +39,9 @@ from qsim._types import FloatArray, IntArray
 
 BLOCK = 64
 """Populations per step of the recursion: short enough that the logarithms it shifts stay small."""
+
+FEW = 500
+"""Customers up to whom no constant overflows: 4^500 is 1e301."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,34 @@ def present(centre: Centre, log_rest: FloatArray, populations: Sequence[int]) ->
     if terms.ndim > 1:
         terms = np.bincount(np.indices(shape).sum(axis=0).ravel(), terms.ravel())
     return np.asarray(terms / terms.sum())
+
+
+def are_few_at_single_servers(centres: Sequence[Centre], populations: Sequence[int]) -> bool:
+    """Whether the constants can be added up as they are: one class, at single servers alone."""
+    return len(populations) == 1 and populations[0] <= FEW and all(c.speeds == (1.0,) for c in centres)
+
+
+def at_single_servers(thinking: float, demands: Sequence[float], population: int) -> list[list[FloatArray]]:
+    """:func:`present` for one customer less, and for all, at each station; the terms as they are, not their logarithms.
+
+    Fᵢ is the convolution of the stations before i, with the delays, and those after it. In the unit of
+    :func:`time_unit` no demand is above 1 and Z + ΣD at most N, so that 1 <= G(N) and G(n) <= 4ᴺ for n <= N.
+    """
+    delays = [1.0]
+    for n in range(1, population + 1):
+        delays.append(delays[-1] * thinking / n)
+    before, after = [delays], [[1.0, *[0.0] * population]]
+    for d in demands[:-1]:
+        before.append(list(accumulate(before[-1], lambda t, source, d=d: source + d * t)))  # type: ignore[misc]
+    for d in demands[:0:-1]:
+        after.append(list(accumulate(after[-1], lambda t, source, d=d: source + d * t)))  # type: ignore[misc]
+    powers = np.power.outer(np.array(demands), np.arange(population + 1))
+    rests = np.array([np.convolve(a, b)[: population + 1] for a, b in zip(before, reversed(after), strict=True)])
+    found = []
+    for N in (population - 1, population):
+        terms = powers[:, : N + 1] * rests[:, N::-1]
+        found.append(terms / terms.sum(axis=1, keepdims=True))
+    return [list(pair) for pair in zip(*found, strict=True)]
 
 
 def convolution_terms(centre: Centre, shape: tuple[int, ...]) -> int:

@@ -105,9 +105,13 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
     """Times per visit of the closed classes; ``services`` are means per visit, ``centres`` hold the demands."""
     populations, think_times = view.populations, view.think_times
     unit = normalizing.time_unit(populations, think_times, centres)
-    scaled = [c.in_units_of(unit) for c in centres]
-    start = normalizing.empty_network([Z / unit for Z in think_times], populations)
-    rests = normalizing.without_each(start, scaled)
+    scaled, thinking = [c.in_units_of(unit) for c in centres], [Z / unit for Z in think_times]
+    rests: Sequence[FloatArray | None] = [None] * len(centres)
+    found: list[list[FloatArray]] = []
+    if normalizing.are_few_at_single_servers(scaled, populations):
+        found = normalizing.at_single_servers(thinking[0], [c.demands[0] for c in scaled], populations[0])
+    else:
+        rests = normalizing.without_each(normalizing.empty_network(thinking, populations), scaled)
     W, Wq, p_wait = np.zeros((3, len(centres), len(populations)))
     states, times = [], []
     for i, (station, centre, rest) in enumerate(zip(view.stations, scaled, rests, strict=True)):
@@ -116,7 +120,8 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
         for r in range(len(populations)):
             if centre.demands[r] == 0:
                 continue
-            seen = normalizing.present(centre, rest, [n - (s == r) for s, n in enumerate(populations)])
+            fewer = [n - (s == r) for s, n in enumerate(populations)]
+            seen = found[i][0] if rest is None else normalizing.present(centre, rest, fewer)
             k = np.arange(1, seen.size + 1)
             slowdown = k / centre.speed(k)
             queued = (k - 1) / centre.speed(k) if speeds else slowdown - 1
@@ -125,7 +130,8 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
             p_wait[i, r] = waits if in_turn else math.nan  # others delay those already served
             if len(populations) == 1 and in_turn and not speeds and station.queues == 1:
                 law = FirstComeTimes(tuple(seen.tolist()), services[i, r], station.servers)
-        states.append(TabulatedStates(tuple(normalizing.present(centre, rest, populations).tolist())))
+        here = found[i][1] if rest is None else normalizing.present(centre, rest, populations)
+        states.append(TabulatedStates(tuple(here.tolist())))
         times.append(law)
     return VisitTimes(W, Wq, p_wait, states, times)
 
