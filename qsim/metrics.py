@@ -11,14 +11,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.errors import InvalidParameterError, NoFormulaError
-from qsim.result import Result, shown_by
+from qsim.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
 
 Kind: TypeAlias = Literal["exact", "bound", "approximation", "simulated"]
 Interval: TypeAlias = tuple[float, float]
@@ -169,17 +173,33 @@ class Metrics(Result):
     states: States | None = field(default=None, repr=False, compare=False)
     times: TimeDistribution | None = field(default=None, repr=False, compare=False)
 
-    __repr__ = shown_by("qsim.metrics_view:short_text")
-    __str__ = shown_by("qsim.metrics_view:long_text")
-    to_dict = shown_by("qsim.metrics_view:document", "Plain data for JSON; values that are not known are None.")
-    to_frame = shown_by(
-        "qsim.metrics_view:frame",
-        "A row for the model, then one for each station and class: ``name``, the values, the ends of their intervals.",
-    )
-    plot = shown_by(
-        "qsim.metrics_view:figure",
-        "A plotly Figure: P(n present) or, of a network, utilizations; ``of='W'`` or ``'Wq'``: P(T > t).",
-    )
+    def __repr__(self) -> str:
+        from qsim.metrics_view import short_text
+
+        return short_text(self)
+
+    def __str__(self) -> str:
+        from qsim.metrics_view import long_text
+
+        return long_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; values that are not known are None."""
+        from qsim.metrics_view import document
+
+        return document(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for the model, then one for each station and class: ``name``, the values, their intervals' ends."""
+        from qsim.metrics_view import frame
+
+        return frame(self)
+
+    def plot(self, of: str = "L") -> Figure:
+        """A plotly Figure: P(n present) or, of a network, utilizations; ``of='W'`` or ``'Wq'``: P(T > t)."""
+        from qsim.metrics_view import figure
+
+        return figure(self, of)
 
     @classmethod
     def from_times(

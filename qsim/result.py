@@ -8,32 +8,12 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _ROWS = 20  # of a table in a notebook
-
-
-def shown_by(place: str, doc: str = "") -> Callable[[Any], Any]:
-    """A method whose work is done by the function at ``place`` ("module:function"), imported at its first call.
-
-    So a result does not import the code that shows it.
-
-    >>> class Word(str):
-    ...     length = shown_by("builtins:len")
-    >>> Word("knee").length()
-    4
-    """
-
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return resolve_name(place)(self, *args, **options)
-
-    method.__doc__ = doc
-    return method
 
 
 class ShownText(str):

@@ -21,10 +21,11 @@ from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.ties import TIE, first_lowest
 from qsim import Network, Station
 from qsim.errors import InvalidParameterError
-from qsim.result import Result, shown_by
+from qsim.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 NINETY = 0.9
 PAST_THE_KNEE, FOLLOWED = 2.0, 1000
@@ -195,10 +196,16 @@ class System(Result):
             **({"doubts": list(self.doubts)} if self.doubts else {}),
         }
 
-    plot = shown_by(
-        "calibrate.report.plots:system_figure", "Throughput, response and utilisations over the clients, with bands."
-    )
-    __repr__ = shown_by("calibrate.application.answer:system_answer")
+    def plot(self) -> Figure:
+        """Throughput, response and utilisations over the clients, with bands."""
+        from calibrate.report.plots import system_figure
+
+        return system_figure(self)
+
+    def __repr__(self) -> str:
+        from calibrate.application.answer import system_answer
+
+        return system_answer(self)
 
 
 def over_clients(

@@ -35,7 +35,7 @@ from measure.origin import ORIGIN, can_judge, reason_of, rows_to_judge
 from measure.sweep import Sweep
 from measure.ties import first_highest
 from measure.units import counted
-from qsim.result import Result, shown_by
+from qsim.result import Result
 
 Verdict = Literal["slower", "faster", "same", "undecided"]
 LEVEL = 0.95
@@ -185,7 +185,10 @@ class Change(Result):
             backend="plotly",
         )
 
-    __repr__ = shown_by("calibrate.changes.answer:short_text")
+    def __repr__(self) -> str:
+        from calibrate.changes.answer import short_text
+
+        return short_text(self)
 
 
 def _flat(change: LoadChange) -> dict[str, Any]:

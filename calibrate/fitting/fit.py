@@ -27,10 +27,11 @@ from measure.sweep import Sweep, of_several_kinds
 from measure.ties import first_highest
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
 from qsim.errors import InvalidParameterError
-from qsim.result import Result, shown_by
+from qsim.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
     from simpy import Environment
 
     from calibrate.fitting.in_simpy import DeviceInSimPy
@@ -213,11 +214,21 @@ class Fit(Calibration, Result):
 
         return pd.DataFrame([{"parameter": name, **vars(e)} for name, e in self.parameters.items()])
 
-    plot = shown_by(
-        "calibrate.report.plots:fit_figure", "The predicted curve with its band, and the points it was calibrated on."
-    )
-    __repr__ = shown_by("calibrate.fitting.answer:short_text")
-    __str__ = shown_by("calibrate.fitting.answer:long_text")
+    def plot(self) -> Figure:
+        """The predicted curve with its band, and the points it was calibrated on."""
+        from calibrate.report.plots import fit_figure
+
+        return fit_figure(self)
+
+    def __repr__(self) -> str:
+        from calibrate.fitting.answer import short_text
+
+        return short_text(self)
+
+    def __str__(self) -> str:
+        from calibrate.fitting.answer import long_text
+
+        return long_text(self)
 
 
 def fit(

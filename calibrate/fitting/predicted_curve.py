@@ -15,11 +15,12 @@ from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
 from measure.loads import Bandwidth, Clients, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, with_interval
-from qsim.result import Result, shown_by
+from qsim.result import Result
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 BEYOND = 1.001
 """Relative tolerance above the highest bandwidth."""
@@ -68,9 +69,11 @@ class Prediction(Result):
 
         return pd.DataFrame(self._columns())
 
-    plot = shown_by(
-        "calibrate.report.plots:prediction_figure", "Throughput and response time with their bands against the load."
-    )
+    def plot(self) -> Figure:
+        """Throughput and response time with their bands against the load."""
+        from calibrate.report.plots import prediction_figure
+
+        return prediction_figure(self)
 
     def __repr__(self) -> str:
         return "\n".join([f"Prediction at {counted(len(self.load), 'load')}", *str(self).splitlines()[: SHOWN + 1]])

@@ -24,10 +24,11 @@ from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Through
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, as_measured
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_percent
-from qsim.result import Result, shown_by
+from qsim.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
     from calibrate.prediction.baselines import BaselineError, Rung
     from calibrate.prediction.truth import TruthCheck
@@ -317,7 +318,11 @@ class Comparison(Result):
             return f"calibrated on all {counted(len(self.points), 'point')}; none is held out"
         return f"calibrated on {self.fit.load_type.plural} {used}; the other {_are(held)} held out"
 
-    verdict = shown_by("calibrate.prediction.answer:verdict", "The result in a few sentences with numbers.")
+    def verdict(self) -> str:
+        """The result in a few sentences with numbers."""
+        from calibrate.prediction.answer import verdict
+
+        return verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""
@@ -375,12 +380,21 @@ class Comparison(Result):
             **{name: self.measured[column] for column, name in _FRAME.items()},
         )
 
-    plot = shown_by(
-        "calibrate.report.plots:comparison_figure",
-        "Latency against throughput: the predicted curve, the points it was calibrated on and those held out.",
-    )
-    __repr__ = shown_by("calibrate.prediction.answer:short_text")
-    __str__ = shown_by("calibrate.prediction.answer:long_text")
+    def plot(self) -> Figure:
+        """Latency against throughput: the predicted curve, the points it was calibrated on and those held out."""
+        from calibrate.report.plots import comparison_figure
+
+        return comparison_figure(self)
+
+    def __repr__(self) -> str:
+        from calibrate.prediction.answer import short_text
+
+        return short_text(self)
+
+    def __str__(self) -> str:
+        from calibrate.prediction.answer import long_text
+
+        return long_text(self)
 
 
 _FRAME = {

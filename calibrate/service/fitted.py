@@ -16,11 +16,12 @@ from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration, format_percent
 from qsim import Distribution
-from qsim.result import Result, shown_by
+from qsim.result import Result
 from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 QUANTILES = (0.5, 0.95, 0.99, 0.999)
 """The percentiles of a law that are shown."""
@@ -147,8 +148,16 @@ class ServiceFit(Result):
         quantiles = [{f"{name}_s": value for name, value in row.pop("quantiles_s").items()} for row in rows]
         return pd.DataFrame([{**row, **more} for row, more in zip(rows, quantiles, strict=True)])
 
-    plot = shown_by("calibrate.report.plots:service_figure", "The share done by each time, with the best law.")
-    __repr__ = shown_by("calibrate.service.answer:short_text")
+    def plot(self) -> Figure:
+        """The share done by each time, with the best law."""
+        from calibrate.report.plots import service_figure
+
+        return service_figure(self)
+
+    def __repr__(self) -> str:
+        from calibrate.service.answer import short_text
+
+        return short_text(self)
 
     def ranking(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """The header and the rows of a table: the observed values, then every family, the best first."""

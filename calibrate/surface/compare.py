@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from calibrate.surface.places import Places, SurfacePoints
 from measure.errors import DataError
 from measure.units import counted, format_percent, format_rate, with_interval
 from qsim.errors import InvalidParameterError
-from qsim.result import shown_by
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 DEFAULT_ASKED = 2
 BAND = (0.05, 0.95)
@@ -116,7 +119,11 @@ class SurfaceComparison(Tabled):
         everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool))
         return next_place(everything, self.points, drifting=self.drifting)
 
-    plot = shown_by("calibrate.report.plots:surface_figure", "The measured points and the predicted curves.")
+    def plot(self) -> Figure | None:
+        """The measured points and the predicted curves."""
+        from calibrate.report.plots import surface_figure
+
+        return surface_figure(self)
 
     def answer(self) -> list[str]:
         """Three lines: the calibration points, the errors, and the width of the bands."""

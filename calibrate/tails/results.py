@@ -25,10 +25,11 @@ from calibrate.points import Z90
 from measure.formats.fio.latency_bins import Histogram
 from measure.units import counted, format_duration, format_percent
 from qsim import Closed, Delay, Deterministic, Empirical, Network, Station, simulate
-from qsim.result import Result, shown_by
+from qsim.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 MOST_SERVERS = 512
 ALIKE = 2.0
@@ -262,7 +263,11 @@ class Tails(Result):
             rows.append(row)
         return pd.DataFrame(rows)
 
-    plot = shown_by("calibrate.report.plots:tail_figure", "The percentiles against the depth, observed and predicted.")
+    def plot(self) -> Figure:
+        """The percentiles against the depth, observed and predicted."""
+        from calibrate.report.plots import tail_figure
+
+        return tail_figure(self)
 
     def __repr__(self) -> str:
         return f"Tails at {counted(len(self.points), 'depth')}\n{self.sentence()}"

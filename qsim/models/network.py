@@ -32,7 +32,6 @@ from qsim.models.customers import (
 from qsim.models.station import ByName, ClassName, Station
 from qsim.models.visits import GeometricVisits
 from qsim.models.written import as_written
-from qsim.result import shown_by
 
 ONLY_CLASS = "customers"
 SUM_ROUNDING = 1e-9
@@ -227,10 +226,12 @@ class Network:
             yield from ((name, station) for station in self.sources_of(name))
         yield from ((name, self.home_of(name)) for name in self.closed_classes)
 
-    kendall = property(
-        shown_by("qsim.models.kendall:name_of"),
-        doc="Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description.",
-    )
+    @property
+    def kendall(self) -> str:
+        """Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description."""
+        from qsim.models.kendall import name_of
+
+        return name_of(self)
 
     def comes(self, name: ClassName, station: str) -> bool:
         """Whether a class comes to a station."""
