@@ -58,6 +58,7 @@ site: $(VENV)/.installed-test ## Build the pages as a site in build/site, withou
 
 .PHONY: slides
 slides: $(VENV)/.installed-test ## Make slides of the tutorials, explanations and theory in build/slides (PDFs by Chromium)
+	$(BIN)/python -m sphinx -q -W --keep-going -b revealjs -t slides docs build/slides
 	cd docs && ../$(BIN)/python -m doctools.slides ../build/slides
 
 .PHONY: release-check

@@ -19,19 +19,13 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent / "examples" / "accuracy")]
 
-from doctools.api_reference import api_list  # noqa: E402
 from doctools.architecture import architecture  # noqa: E402
 from doctools.blocks import blocks_of  # noqa: E402
-from doctools.cli_reference import cli_reference  # noqa: E402
 from doctools.matching import difference  # noqa: E402
 from doctools.running import PageRunner, Result, rewritten  # noqa: E402
 from doctools.site import pages_of  # noqa: E402
 
-PAGES: dict[str, Callable[[], str]] = {
-    "reference-cli.md": cli_reference,
-    "reference-api.md": api_list,
-    "architecture.md": architecture,
-}
+PAGES: dict[str, Callable[[], str]] = {"architecture.md": architecture}
 """Pages that are generated whole."""
 
 

@@ -1,8 +1,11 @@
 // Draws each figure of the page, in the colours of the page, when it comes into view.
 "use strict";
 
+// The slides are white, and all but one are hidden, so that their boxes have no size.
+const onSlides = () => document.querySelector(".reveal") !== null;
+
 const dark = () => {
-  const chosen = document.body.dataset.theme;
+  const chosen = onSlides() ? "light" : document.body.dataset.theme;
   return chosen === "dark" || (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
 };
 
@@ -41,11 +44,12 @@ const narrowed = (layout, data, box) => {
 const draw = (box) => {
   const picture = window.pictures[box.dataset.picture];
   const small = box.classList.contains("small");
-  const options = small ? { staticPlot: true, responsive: true } : { displaylogo: false, responsive: true };
+  const options = small || onSlides() ? { staticPlot: true, responsive: true } : { displaylogo: false, responsive: true };
   const data = structuredClone(picture.data);
   if (small) data.filter((trace) => "showscale" in trace || trace.type === "heatmap").forEach((t) => (t.showscale = false));
   const layout = coloured(picture.layout, small);
-  const narrow = !small && box.clientWidth < 520;
+  if (onSlides()) Object.assign(layout, { width: 1150, height: 400, font: { ...layout.font, size: 18 } });
+  const narrow = !small && !onSlides() && box.clientWidth < 520;
   if (!narrow) box.style.height = "";
   Plotly.react(box, data, narrow ? narrowed(layout, data, box) : layout, options);
 };
@@ -59,6 +63,10 @@ addEventListener("DOMContentLoaded", () => {
       entry.target.dataset.drawn = "";
     }
   }, { rootMargin: "400px" });
+  if (onSlides()) {
+    boxes.forEach(draw);
+    return;
+  }
   boxes.forEach((box) => seen.observe(box));
   const again = () => boxes.filter((box) => "drawn" in box.dataset).forEach(draw);
   new MutationObserver(again).observe(document.body, { attributeFilter: ["data-theme"] });

@@ -24,9 +24,8 @@ ROAD = (
 HEAD = """\
 # How the code is laid out
 
-The tables are written from the code by `make docs`, as are `reference-cli.md`, `reference-api.md` and the outputs shown
-on other pages; the tables of other pages are written by hand. How to write most of these:
-[contributing](contributing.md).
+The tables are written from the code by `make docs`, as are the outputs shown on other pages; the tables of other pages
+are written by hand. How to write most of these: [contributing](contributing.md).
 
 - **A law of service times**: a class among those like it in `qsim/distributions` (`continuous.py`) with `mean`, `scv`,
   `cdf`, `fill` (variates for both engines), `limited_mean` and an example, its parameters the mean and numbers without

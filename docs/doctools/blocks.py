@@ -1,8 +1,8 @@
 """The fenced blocks of a Markdown page, and the notes that stand above them.
 
-Three kinds of fence are allowed. ``console`` holds commands after ``$ `` (continued after ``> ``) with the output they
-give, ``python`` a script or a ``>>>`` session, ``text`` whatever is not run. A comment on the line above a fence tells
-the one who runs it more; its notes are separated by semicolons::
+Five kinds of fence are allowed. ``console`` holds commands after ``$ `` (continued after ``> ``) with the output they
+give, ``python`` a script or a ``>>>`` session; ``text``, ``math`` and ``{eval-rst}`` are not run.
+A comment on the line above a fence tells the one who runs it more; its notes are separated by semicolons::
 
     <!-- needs: fio; varies -->        skip where fio is missing; the output shown is not compared
     <!-- exit: 2 -->                   the commands end with this status instead of 0
@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-LANGUAGES = ("console", "python", "text")
+LANGUAGES = ("console", "python", "text", "math", "{eval-rst}")
 NOTES = ("needs", "varies", "exit", "within", "instead")
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)

@@ -1,23 +1,28 @@
-"""What the site needs beside the pages: the changes and the labs as pages, and links that stay inside."""
+"""What the site needs beside the pages: changes, labs and commands as pages, formulas, and links that stay inside."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 
 from doctools.gallery import html_block, large, scripts
 
 INSIDE = {"../CHANGELOG.md": "changes.md", "../README.md": "index.md"}
 """Files beside the folder of the pages, and the page of the site that stands for each."""
 
-MADE = ("gallery", "labs", "changes.md", "api.md")
+MADE = ("gallery", "labs", "changes.md", "commands.md")
 """What the building of the site writes into the folder of the pages, out of other files."""
 
 DATA = "data"
 """Tables of others, with a list of their sources that is read beside them and is no page."""
 
 _PICTURE = re.compile(r"^\[([^\]]+)\]\(((?:\.\./)+)examples/gallery/(\w+)\.py\)$", re.MULTILINE)
+_VERBATIM = re.compile(r"^\x08\n(.+?)\n\n", re.MULTILINE | re.DOTALL)
 _DOCTEST = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
@@ -41,6 +46,29 @@ def with_pictures(page: str) -> str:
 def write_changes(changelog: Path, page: Path) -> None:
     """The changes as a page of the site."""
     page.write_text(changelog.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def write_commands(page: Path) -> None:
+    """The help of every command as a page of the site, written by Typer; its preformatted parts become blocks."""
+    import typer
+    from typer.cli import get_docs_for_click
+
+    from calibrate.cli.app import app
+
+    root: Any = typer.main.get_command(app)
+    context: Any = root.make_context("qsim", [], resilient_parsing=True)
+    text = get_docs_for_click(obj=root, ctx=context, name="qsim", title="Every command").replace("<", "&lt;")
+    page.write_text(_VERBATIM.sub(r"```text\n\1\n```\n\n", text), encoding="utf-8")
+
+
+def add_mathml(app: Any) -> None:
+    """Let Sphinx typeset formulas as MathML, by docutils' own translation, which needs no script."""
+
+    def visit(translator: Any, node: nodes.math | nodes.math_block) -> None:
+        translator.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
+        raise nodes.SkipNode
+
+    app.add_html_math_renderer("mathml", (visit, None), (visit, None))
 
 
 def write_labs(labs: Path, out: Path) -> None:

@@ -98,6 +98,16 @@ def test_the_examples_in_the_help_parse(path, tmp_path, monkeypatch):
         command.make_context("qsim", words[len(names) :])  # raises a usage error for an unknown option or a bad value
 
 
+def test_the_examples_that_need_no_data_run(qsim):
+    """Those of formulas, of published tables and of data sheets."""
+    runnable = re.compile(r"qsim ((?:solve|datasets|predict --idle-latency)\b.*)")
+    lines = [line for path in LEAVES for line in _command(path).help.splitlines()]
+    examples = [m[1].split("   ")[0] for m in map(runnable.fullmatch, lines) if m and not re.search("[|>&]", m[1])]
+    assert len(examples) > 10
+    for example in examples:
+        assert qsim(*shlex.split(example)).code == 0, example
+
+
 def test_version(qsim):
     assert re.fullmatch(r"qsim \d+\.\d+\.\d+\S*\n", qsim("--version").out)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+from building import built
 from doctools.gallery import pictures
 from doctools.site import inside, pages_of
 
@@ -35,17 +33,6 @@ class Fetched(HTMLParser):
         address = named.get("src") or (named.get("href") if tag == "link" else None)
         if is_fetched and address:
             self.fetched.append(address)
-
-
-def built(folder: Path, builder: str) -> Path:
-    """The site, built by a builder of sphinx from a copy of the pages; a warning is an error."""
-    for name in ("docs", "examples"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "CHANGELOG.md", folder)
-    command = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-W", "--keep-going", "docs", "site"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "site"
 
 
 def test_all_pages_are_read_and_their_links_resolved_without_a_warning(tmp_path):

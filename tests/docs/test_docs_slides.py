@@ -1,46 +1,50 @@
-"""The slides of the pages: nothing that a page shows is lost, a slide is not overfull, and no address leads out."""
+"""The slides: a page is on them under its headings, with its formulas typeset, and nothing is fetched."""
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import pytest
-from doctools import slides
+from building import built
+from doctools.slides import TAUGHT, height, leads_in
+from docutils import nodes
 
-PAGES = sorted(page for pattern in slides.TAUGHT for page in slides.DOCS.glob(pattern))
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(page for pattern in TAUGHT for page in (ROOT / "docs").glob(pattern))
 
 
+@pytest.fixture(scope="module")
+def slides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The slides as ``make slides`` builds them."""
+    return built(tmp_path_factory.mktemp("some slides"), "revealjs", "-t", "slides")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_all_of_a_page_is_on_its_slides_in_whole_sentences(page: Path) -> None:
-    text = slides._COMMENT.sub("", page.read_text(encoding="utf-8")).partition("\n## Sources")[0]
-    made = slides.slides_of(page.read_text(encoding="utf-8"))
-    shown = " ".join(" ".join(part.split()) for slide in made for part in slide.parts)
-    headings = {slide.title for slide in made} | {part.removeprefix("### ") for slide in made for part in slide.parts}
-    for title, blocks in slides._sections(text):
-        assert title in headings
-        for line in (line for block in blocks for line in block.splitlines() if not line.startswith("```")):
-            assert " ".join(line.split()) in shown
-    assert made[0].title == text.splitlines()[0].removeprefix("# ")
-    for slide in made:
-        assert not slide.parts or not slides._leads_in(slide.parts[-1])
+def test_a_page_is_on_its_slides_with_its_headings_code_and_formulas(page: Path, slides: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    made = (slides / page.relative_to(ROOT / "docs")).with_suffix(".html").read_text(encoding="utf-8")
+    shown = html.unescape(re.sub(r"<[^>]+>", "", made))
+    for code in re.findall(r"^```(?:console|python|text)\n(.*?)^```", text, re.M | re.S):
+        assert code.strip().splitlines()[0] in shown
+    assert made.count("<math ") >= text.count("```math")
+    assert made.count("data-picture") >= len(re.findall(r"^\[[^\]]+\]\(.*examples/gallery/\w+\.py\)$", text, re.M))
+    assert made.count("<section") >= len(re.findall(r"^## ", text, re.M))
+    for address in re.findall(r'(?:src|<link[^>]*href)="([^"]+)"', made):
+        assert "://" not in address
+        assert (slides / page.relative_to(ROOT / "docs")).parent.joinpath(address.partition("?")[0]).exists(), address
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_code_has_no_prompts_and_formulas_are_typeset(page: Path) -> None:
-    made = slides.slides_of(page.read_text(encoding="utf-8"))
-    written = slides.html_of("t", made, {})
-    assert "&gt;&gt;&gt;" not in written
-    assert "BLANKLINE" not in written
-    formulas = sum(map(slides.is_formula_block, (part for slide in made for part in slide.parts)))
-    assert written.count('class="math"') == formulas
-    if page.parent.name == "theory":
-        assert written.count("<math>") >= formulas
+def test_a_sentence_that_leads_to_a_block_stays_with_it_and_a_caption_with_its_picture() -> None:
+    assert leads_in(nodes.paragraph("", "With the balance:"))
+    assert not leads_in(nodes.paragraph("", "It holds."))
+    assert leads_in(nodes.raw("", '<div data-picture="knee"></div>'))
+    assert not leads_in(nodes.paragraph("", "", nodes.emphasis("", "The knee")))
 
 
-def test_a_page_of_slides_fetches_nothing_and_lets_no_tag_through() -> None:
-    made = [slides.Slide("a < b", ["See [there](https://example.org/x) <script>alert(1)</script>."])]
-    page = slides.html_of("t", made, {})
-    assert "a &lt; b" in page
-    assert "<script>alert" not in page
-    assert "example.org" not in page
-    assert 'src="' not in page
+def test_a_long_block_is_higher_than_a_short_one_and_a_script_has_no_height() -> None:
+    assert height(nodes.literal_block("", "a\n" * 9)) > height(nodes.literal_block("", "a\n"))
+    assert height(nodes.paragraph("", "word " * 100)) > height(nodes.paragraph("", "word"))
+    assert height(nodes.raw("", "<script></script>")) == 0
