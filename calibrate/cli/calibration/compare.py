@@ -12,6 +12,7 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
+from calibrate.cli.calibration.fits import with_unsteady_named
 from calibrate.cli.console import Result, labelled, table, warn
 from calibrate.cli.data import (
     CHANGED,
@@ -346,7 +347,8 @@ def calibrated_device(
 
     def compared(curve: str) -> Comparison:
         loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
-        return calibrate.compare(sweep, loads, series=curve, model=model)
+        made = calibrate.compare(sweep, loads, series=curve, model=model)
+        return replace(made, fit=with_unsteady_named(made.fit, sweep))
 
     try:
         found, refused = of_each(names, compared, NOT_COMPARED, name)

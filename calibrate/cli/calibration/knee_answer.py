@@ -15,7 +15,7 @@ import numpy as np
 
 import calibrate
 import measure
-from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
+from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document, on_course, use_of
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import print_findings
 from calibrate.cli.measuring.measured_table import points_table
@@ -25,9 +25,7 @@ from calibrate.cli.parsing import Objective
 from calibrate.fitting.readings import Doubling, doubling
 from calibrate.inference.parameters import quantity
 from measure.command import HOST_BUSY
-from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.loads import Load, ThroughputLoad
-from measure.repeats import FEWEST_POINTS, flag_outliers
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant, with_interval
 
 if TYPE_CHECKING:
@@ -104,32 +102,11 @@ def _sections(sweep: measure.Sweep, name: str, used: Sequence[float]) -> list[Se
 def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
     """The fit to the points of one curve without those that are unsteady or off its course; else to all.
 
-    A point is left out where the audit flags it against its neighbours, or where its run was not steady and the other
-    points predict another throughput. The lightest load stays: it alone tells the idle latency, of which the others are
-    no witness. Nothing is sure of runs of which one was left out.
+    Nothing is sure of runs of which one was left out.
     """
-    points = sweep.points.sort_values("load")
-    loads = list(dict.fromkeys(points["load"].tolist()))
-    off = set(points["load"][flag_outliers(points) == "curve"]) - {loads[0]}
-    for load in [] if off else [n for n in _unsteady(points) if n != loads[0]]:
-        others = [n for n in loads if n != load]
-        band = calibrate.predict(calibrate.fit(sweep, others), [load]).throughput_band(0)
-        rate = float(points["throughput_per_s"][points["load"] == load].mean())
-        if not band[1] <= rate <= band[2]:
-            off = {load}
-            break
-    kept = [n for n in loads if n not in off]
-    if not off or len(kept) < FEWEST_POINTS - 1:
-        return calibrate.fit(sweep)
-    return replace(calibrate.fit(sweep, kept), doubted=True)
-
-
-def _unsteady(points: pd.DataFrame) -> list[float]:
-    """Loads of runs that were not steady by SNIA's definition, the worst first."""
-    if not set(STEADY) <= set(points):
-        return []
-    unsteady = points[points["steady"].eq(False)].sort_values("throughput_range", ascending=False)
-    return list(dict.fromkeys(unsteady["load"].tolist()))
+    kept = on_course(sweep)
+    every = calibrate.fit(sweep, kept)
+    return every if len(kept) == sweep.points["load"].nunique() else replace(every, doubted=True)
 
 
 def deeper_command(target: str, plan: FioPlan, deepest: int, drive: DriveOptions, out: Path | None) -> str:
@@ -237,7 +214,8 @@ def doubts_about(sweep: measure.Sweep, fit: calibrate.Fit) -> list[str]:
             there = with_interval(format_rate, *told)
             doubts.append(
                 f"{fit.load_type.at(row['load'])} is left out of the curve: {format_rate(row['throughput_per_s'])} was "
-                f"measured, where the other points say {there}; measure it again"
+                f"measured, where the other points say {there}; measure it again. Other commands take it in, "
+                f"unless you give qsim fit, compare or predict {use_of(fit.used)}"
             )
     named = ("no-saturated-point", *(["outlier"] if doubts else []))
     doubts += [f.message for f in measure.audit(sweep) if f.severity != "info" and f.check not in named]

@@ -14,6 +14,7 @@ import pytest
 
 from calibrate import fit
 from calibrate.cli.calibration import knee, knee_answer
+from calibrate.cli.calibration.fits import with_unsteady_named
 from calibrate.cli.calibration.knee import DEPTHS, still_grows
 from measure.auditing.all_checks import check_working_set
 from measure.errors import DataError
@@ -154,6 +155,20 @@ def test_an_unsteady_last_point_does_not_pull_the_peak_of_four_that_agree():
     assert read.used == (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     assert read.curve_parameters["Xmax"].estimate == pytest.approx(400, rel=0.02)
     assert knee_answer.robust_fit(curve(rates)).used == tuple(2.0 ** np.arange(7))  # a run that fell steadily stays
+
+
+def test_other_commands_say_that_they_take_in_the_point_that_knee_leaves_out(capsys):
+    rates = [100.0, 200, 400, 401, 399, 400, 280]
+    steady = {"steady": [True] * 6 + [False], "throughput_range": [0.02] * 6 + [0.9]}
+    unsteady = curve(rates, **steady, throughput_change=0.0, throughput_trend=0.0)
+    doubts = "\n".join(knee_answer.doubts_about(unsteady, knee_answer.robust_fit(unsteady)))
+    assert "unless you give qsim fit, compare or predict --use 1,2,4,8,16,32" in doubts
+    every = with_unsteady_named(fit(unsteady), unsteady)
+    assert "a: depth 64 is off the course of the other points" in capsys.readouterr().err
+    assert every.doubted
+    without = with_unsteady_named(fit(unsteady, [1, 2, 4, 8, 16, 32]), unsteady)
+    assert not without.doubted
+    assert capsys.readouterr().err == ""
 
 
 def test_a_plateau_at_a_round_rate_is_said_to_be_a_limit():
