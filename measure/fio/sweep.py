@@ -15,6 +15,7 @@ fio's options are explained in :mod:`measure.fio.command`.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tempfile
 import time
@@ -56,6 +57,9 @@ from measure.sweep import Provenance, Sweep
 MOST_INTERVALS, SHORTEST_INTERVAL_S = 200, 0.01
 GENERAL = ("--output-format", "--eta", "--readonly")
 """Options of fio itself, given once for a process."""
+
+_NO_SERVER = re.compile(r"nbd_connect_uri: connect: (?:.*: )?([^:]+)$")
+"""What fio's NBD engine says where nobody listens at the address."""
 
 Watch = Callable[[FioPoint, float], None]
 """Called with a point and its throughput (1/s), at its end and, in a joint process, while it is measured."""
@@ -138,6 +142,8 @@ def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, wat
 
 def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
     """Why a run failed, in one sentence; "" where fio ended well and its output is a usable point of ``job``."""
+    if refused := _NO_SERVER.search(finished.complaint):
+        return f"no NBD server answers there ({refused[1]}); start it, or correct the address"
     reason = finished.failure(name, "fio", limit_s, lambda text: why_no_point(text, name, job))
     return f"{reason} ({finished.complaint})" if reason and finished.complaint else reason
 

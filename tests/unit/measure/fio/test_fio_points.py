@@ -16,8 +16,9 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.fio.command import FioJob
 from measure.fio.points import MeasuredPoint, near_ceiling, why_no_point
-from measure.fio.sweep import read_fio_store
+from measure.fio.sweep import read_fio_store, why_failed
 from measure.formats.fio.record import FioRecord, Moments
+from measure.machine.process import Finished
 from measure.origin import MEASURED
 from measure.store.directory import SweepStore
 from measure.sweep import Sweep, histograms
@@ -259,3 +260,12 @@ def test_bursts_are_no_law_of_service_and_a_count_that_agrees_with_them_stands(t
     even = in_bursts(FioJob(1, 1, 4096, 100, "random"), tmp_path / "even", 2000, every_s=0.04)
     assert "in_bursts" not in even.points
     assert points_of(even).closed.alone is not None
+
+
+@pytest.mark.parametrize("where", ["", "localhost:10999: could not connect to remote host: "])
+def test_an_nbd_address_at_which_nobody_listens_is_named_as_that(where: str) -> None:
+    said = f"fio: nbd_connect_uri: nbd_connect_uri: connect: {where}Connection refused\n".encode()
+    ended = Finished(1, b"{}", said, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:01+00:00", timed_out=False)
+    assert why_failed(ended, "k", FioJob(8, 1, 4096, 100, "random"), 9.0) == (
+        "no NBD server answers there (Connection refused); start it, or correct the address"
+    )
