@@ -348,7 +348,10 @@ def calibrated_device(
     def compared(curve: str) -> Comparison:
         loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
         made = calibrate.compare(sweep, loads, series=curve, model=model)
-        return replace(made, fit=with_unsteady_named(made.fit, sweep))
+        fitted = with_unsteady_named(made.fit, sweep)
+        for note in fitted.notes[len(made.fit.notes) :]:
+            warn(f"{curve}: {note}")
+        return replace(made, fit=fitted)
 
     try:
         found, refused = of_each(names, compared, NOT_COMPARED, name)

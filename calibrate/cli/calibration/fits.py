@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import calibrate
 import measure
-from calibrate.cli.console import labelled, warn
+from calibrate.cli.console import labelled
 from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import Objective
@@ -91,18 +91,17 @@ def _unsteady(points: pd.DataFrame) -> list[float]:
 
 
 def with_unsteady_named(fit: Fit, sweep: measure.Sweep) -> Fit:
-    """A fit in doubt, and a line on stderr, where it used an unsteady point that ``qsim knee`` leaves out."""
+    """A fit in doubt, with a note that says so, where it used an unsteady point that ``qsim knee`` leaves out."""
     if fit.series not in sweep.series or not _unsteady(sweep.points[sweep.points["series"] == fit.series]):
         return fit
     kept = on_course(sweep.select(fit.series))
     off = [n for n in fit.used if n not in kept]
     if not off:
         return fit
-    warn(
-        f"{fit.series}: {fit.load_type.at(*off)} is off the course of the other points, and not every run was steady; "
-        f"qsim knee leaves it out, and so does {use_of(kept)}"
+    place = f"{fit.load_type.at(*off)} is off the course of the other points, and not every run was steady"
+    return replace(
+        fit, doubted=True, notes=(*fit.notes, f"{place}; qsim knee leaves it out, and so does {use_of(kept)}")
     )
-    return replace(fit, doubted=True)
 
 
 def use_of(loads: Sequence[float]) -> str:
