@@ -153,6 +153,7 @@ def check_curve(curve: ClosedCurve) -> Iterator[Finding]:
         yield from _past_the_peak(curve)
 
 
+SECTOR = 512
 _RAMP = 0.015
 """The least excess of the bandwidth at the deepest point, relative: beyond what rounded columns show."""
 
@@ -163,14 +164,13 @@ def _is_read(origin: str) -> bool:
 
 
 def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on bandwidth against throughput x block, where all three are given."""
-    points = sweep.points
-    points = judged(points, ["throughput_per_s"], _is_read)
-    points = points[(points["bandwidth_bytes_per_s"] + points["block_bytes"]).notna()]
-    if points.empty:
-        return
+    """Findings on bandwidth against throughput x block, where all three are given; a ramp shows without the block."""
+    points = judged(sweep.points, ["throughput_per_s"], _is_read)
     if isinstance(sweep.load_type, Depth) and (ramped := list(_after_a_ramp(sweep))):
         yield from ramped
+        return
+    points = points[(points["bandwidth_bytes_per_s"] + points["block_bytes"]).notna()]
+    if points.empty:
         return
     times = points["bandwidth_bytes_per_s"] / (points["throughput_per_s"] * points["block_bytes"])
     middle = float(times.median())
@@ -193,13 +193,16 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
 def _after_a_ramp(sweep: Sweep) -> Iterator[Finding]:
     """Findings on curves whose bandwidth exceeds throughput x block by more the deeper the queue: requests are missing.
 
-    fio counts the bytes of requests in flight at the end of a ramp, and not the requests (N - 1 of them a run).
+    fio counts the bytes of requests in flight at the end of a ramp, and not the requests (N - 1 of them a run). A block
+    that is not given is that of the lightest load, in whole sectors.
     """
     for series, group in each_series(judged(sweep.mean_points(), ["throughput_per_s"], _is_read)):
         load, moved, rate, block = (
             group[c].to_numpy(float) for c in ("load", "bandwidth_bytes_per_s", "throughput_per_s", "block_bytes")
         )
-        more = moved / (rate * block) - 1
+        block = np.where(np.isnan(block), SECTOR * np.round(moved[0] / rate[0] / SECTOR), block)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            more = moved / (rate * block) - 1
         if not (more[-1] > _RAMP and abs(more[0]) < _RAMP and np.all(np.diff(more) > -_RAMP / 2)):  # also where unknown
             continue
         of, deepest = sweep.load_type, float(load[-1])

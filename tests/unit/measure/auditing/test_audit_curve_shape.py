@@ -68,20 +68,21 @@ def test_past_the_peak_the_last_depth_is_three_per_cent_lower(throughput: Sequen
         assert f"({100 * (throughput[-1] / 1000 - 1):.0f} %)" in found[0].message
 
 
-def over_depths(more: Sequence[float]) -> list[Finding]:
+def over_depths(more: Sequence[float], block_bytes: float = 4096.0) -> list[Finding]:
     """164 requests a second of 4 KiB at every depth by the bandwidth, and fewer in the column of the rate."""
     by_bytes = 164.0
     table = points_at(
         2.0 ** np.arange(len(more)),
         by_bytes / (1 + np.array(more)),
-        block_bytes=4096.0,
+        block_bytes=block_bytes,
         bandwidth_bytes_per_s=4096 * by_bytes,
     )
     return list(check_bandwidth(Sweep(table)))
 
 
-def test_requests_missing_more_the_deeper_the_queue_are_those_of_a_ramp() -> None:
-    (found,) = over_depths([0.0, 0.004, 0.012, 0.03, 0.06, 0.13])
+@pytest.mark.parametrize("block_bytes", [4096.0, np.nan])
+def test_requests_missing_more_the_deeper_the_queue_are_those_of_a_ramp(block_bytes: float) -> None:
+    (found,) = over_depths([0.0, 0.004, 0.012, 0.03, 0.06, 0.13], block_bytes)
     assert (found.check, found.severity, found.load) == ("bandwidth-block", "warning", 32)
     assert "1.130 times at depth 32: the bandwidth is that of 164 /s, where 145 /s stands" in found.message
     assert found.hypothesis.startswith("a ramp (ramp_time): fio leaves the requests in flight at its end out")
@@ -89,7 +90,7 @@ def test_requests_missing_more_the_deeper_the_queue_are_those_of_a_ramp() -> Non
 
 @pytest.mark.parametrize("more", [[0.0, 0.004, 0.012], [0.05, 0.05, 0.05], [0.0, 0.1, 0.02], [0.0, -0.1, -0.2]])
 def test_other_disagreements_of_bandwidth_and_rate_name_no_ramp(more: Sequence[float]) -> None:
-    assert not [f for f in over_depths(more) if "ramp" in f.hypothesis]
+    assert not [f for block in (4096.0, np.nan) for f in over_depths(more, block) if "ramp" in f.hypothesis]
 
 
 def bandwidths(scale: Sequence[float]) -> list[Finding]:
