@@ -50,7 +50,7 @@ def knee_word(fit: Fit, knee: Knee | None = None) -> str:
         word = fit.sureness(k.identified or narrow, k.low, k.high)
         return "rough" if word == "sure" and not k.identified else word
     if not isinstance(fit.load_type, InjectedDelay):
-        return fit.sureness(k.identified, k.low, k.high)
+        return _of_the_peak(fit, fit.sureness(k.identified, k.low, k.high))
     measured = any(fit.curve_parameters[name].identified for name in ("L0", "a", "B"))
     return fit.sureness(k.identified and measured, k.throughput_low_per_s, k.throughput_high_per_s)
 
@@ -87,6 +87,11 @@ def _place(fit: Fit, k: Knee) -> str:
         there = f"{', '.join(filter(None, rates))} at {time}"
     word = explained(fit, knee_word(fit, k), k.low, k.high)
     return f"{at_load(load, knee_figure(fit, knee=k))}, {word}: {there}"
+
+
+def _of_the_peak(fit: Fit, word: str) -> str:
+    """The sureness of a figure that stands on the peak: ``assumed`` where no point tells it."""
+    return "assumed" if fit.never_waits and word in ("sure", "rough") else word
 
 
 def explained(fit: Fit, word: str, low: float | None, high: float | None) -> str:
@@ -162,6 +167,7 @@ def _peak_word(fit: Fit, found: Estimate) -> str:
     """The sureness of the peak; where that of a memory, or one that is given, is beyond every point, their reach."""
     word, reached = fit.sureness(found.identified, found.low, found.high), max(fit.used_throughput_per_s, default=0.0)
     word = "rough" if word == "sure" and isinstance(fit.load_type, ClosedLoad) and fit.rises else word
+    word = _of_the_peak(fit, word)
     beyond = bool(fit.used) and found.low is not None and found.low > reached
     if word == "doubtful" or not beyond or not (isinstance(fit.load_type, InjectedDelay) or fit.known_peak_per_s):
         return word
@@ -200,7 +206,8 @@ def fit_answer(fit: Fit) -> list[str]:
     """The lines of one fit, below a heading: the knee, then the peak and the idle latency."""
     alone = idle_figure(fit)
     peak = "; ".join(part for part in (peak_line(fit), f"idle latency {alone}" if alone else "") if part)
-    return [*knee_lines(fit), *([labelled("PEAK", peak)] if peak else [])]
+    lines = [*knee_lines(fit), *([labelled("PEAK", peak)] if peak else [])]
+    return [*lines, *([labelled("ASSUMED", fit.never_waits)] if fit.never_waits else [])]
 
 
 def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:

@@ -110,6 +110,8 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
     found = possible_devices(fit)
     values = np.array(load.values)
     doubts = [*doubts_under(fit, found, load)]
+    if fit.never_waits:
+        doubts.append("not supported by these data, but where nobody waits: no rate that was measured tells the peak")
     if isinstance(load, ArrivalRate):
         try:
             _require_served(fit, found, load)

@@ -27,9 +27,10 @@ from calibrate.inference.weights import (
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, is_past_its_peak
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import OpenFacts, Points
+from measure.auditing.curve_shape import BUSY
 from measure.errors import DataError
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, Load, MemoryLoad, Outstanding, load_from_dict
-from measure.units import counted
+from measure.units import counted, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
 ANY_LOAD = "p-norm with onset, any load"
@@ -318,6 +319,23 @@ class Calibration:
         load = self.load_type
         chained = isinstance(load, ArrivalRate) or load.thinking_s > 0 or is_open(load)
         return self.model == ANY_LOAD and chained
+
+    @property
+    def never_waits(self) -> str:
+        """What to measure where requests hardly wait at any rate of arrivals, so that none tells the peak; else empty.
+
+        Even gaps at a constant service are such up to the peak itself.
+        """
+        if not isinstance(self.load_type, ArrivalRate) or not self.used or self.known_peak_per_s is not None:
+            return ""
+        least, most = min(self.used_response_s), max(self.used_response_s)
+        if most >= BUSY * least:
+            return ""
+        return (
+            f"requests hardly wait at these rates ({format_duration(least)} to {format_duration(most)} up to "
+            f"{format_rate(max(self.used))}), which hold no information on the peak: measure higher rates, until "
+            "responses rise, or a closed test, as 1, 8 and 64 connections"
+        )
 
     @property
     def load_name(self) -> str:

@@ -81,6 +81,7 @@ def answer(done: Sequence[Comparison]) -> list[str]:
     if len(done) == 1:
         hidden = hidden_by_noise(done[0])
         heading += "; its knee is not reached" if _is_below_knee(done[0]) else ""
+        hidden = " ".join(filter(None, (done[0].fit.never_waits, hidden)))
     note = [labelled("NOTE", hidden)] if hidden else []
     return [heading, *_knees(done), labelled("MISSED", _missed(done)), *note]
 

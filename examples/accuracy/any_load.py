@@ -1,6 +1,7 @@
 """Devices of known truth, calibrated under one kind of load and predicted under each other.
 
     python any_load.py                         the tables, from docs/data/any-load/measured.csv
+    python any_load.py FILE                    the tables, from another measurement
     python any_load.py --points                each prediction
     python any_load.py --measure FOLDER        measure anew (any_load_live.py), and write FOLDER/measured.csv
 
@@ -112,6 +113,8 @@ class Judged:
     asked: Measured
     ratio: dict[str, Array]
     inside: Array
+    never_waits: bool
+    """Whether the calibration shows no queue, and so nothing of the peak: the answer then calls it assumed."""
 
 
 def judged(seen: Measured, asked: Measured) -> Judged:
@@ -125,7 +128,7 @@ def judged(seen: Measured, asked: Measured) -> Judged:
         "M/M/c": _queue(fit, asked.kind, loads, general=False) / truth,
         "X R for N": _by_mean(_three(seen.points), asked.kind, loads) / truth,
     }
-    return Judged(seen, asked, ratio, inside)
+    return Judged(seen, asked, ratio, inside, bool(fit.never_waits))
 
 
 def calibrated(seen: Measured, model: str | None = None) -> Fit:
@@ -169,12 +172,17 @@ def _by_mean(points: Points, kind: str, loads: Array) -> Array:
     return np.where(loads < rate[-1], np.interp(loads, rate, response), math.inf)
 
 
-def table() -> str:
+def table(data: Path = DATA) -> str:
     """The regenerated part of docs/accuracy.md."""
-    found = list(measured(pd.read_csv(DATA)))
+    found = list(measured(pd.read_csv(data)))
     known = [m for m in found if m.device != "disk"]
-    lines = [*_errors(_pairs(known)), "", *_ends(known), "", *_same_kind(known), "", *_disk(found)]
-    return "\n".join(lines)
+    parts = [
+        _errors(_pairs(known)),
+        _ends(known),
+        _same_kind(known),
+        *([_disk(found)] if len(found) > len(known) else []),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts)
 
 
 def _pairs(found: Sequence[Measured]) -> list[Judged]:
@@ -188,7 +196,10 @@ def _errors(all_of_them: Sequence[Judged]) -> Iterator[str]:
     for one in all_of_them:
         tool, _, law = one.seen.device.split("-")
         groups.setdefault(f"{tool}, {law}, {one.seen.kind} → {one.asked.kind}", []).append(one)
-    groups["all"] = list(all_of_them)
+    blind = [one for one in all_of_them if one.never_waits]
+    groups["**all whose calibration shows a queue**"] = [one for one in all_of_them if not one.never_waits]
+    if blind:
+        groups["**no queue in the calibration** (service, constant, paced → closed, thinking)"] = blind
     for name, some in groups.items():
         below = np.concatenate([j.asked.below for j in some])
         inside = 100 * np.concatenate([j.inside for j in some]).mean()
@@ -258,7 +269,7 @@ def main(arguments: list[str]) -> str:
 
         measure(Path(arguments[1])).to_csv(Path(arguments[1], "measured.csv"), index=False, float_format="%.6g")
         return f"measured {arguments[1]}/measured.csv"
-    return "\n".join(each_point()) if arguments == ["--points"] else table()
+    return "\n".join(each_point()) if arguments == ["--points"] else table(*map(Path, arguments))
 
 
 if __name__ == "__main__":

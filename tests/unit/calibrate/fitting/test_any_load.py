@@ -144,3 +144,27 @@ def test_p99_of_eight_queues_joined_at_random_is_longer_than_of_one() -> None:
     made = fit(Sweep(points_at(depths, rates, latency_sd_s=[0.01] + [np.nan] * 6)))
     truth = simulate(exact, customers=400_000, seed=3, engine="compiled").quantile(0.99)
     assert with_p99(made, made.predict(ArrivalRate([480.0]))).p99_s == pytest.approx([truth], rel=0.15)
+
+
+def evenly_spaced(rates: list[float], times_s: list[float]) -> Sweep:
+    points = points_at(np.array(rates), np.array(rates))
+    points["latency_s"] = times_s
+    return Sweep(points, ArrivalRate(gaps="paced"))
+
+
+def test_even_gaps_at_constant_service_hold_no_information_on_the_peak_and_the_fit_says_so() -> None:
+    flat = fit(evenly_spaced([60.0, 260.0, 360.0], [0.0104, 0.0103, 0.0104]), model="p-norm with onset, any load")
+    told = repr(flat)
+    assert ", assumed; idle latency 10 ms" in told
+    assert "ASSUMED requests hardly wait at these rates (10.3 ms to 10.4 ms up to 360 /s)" in told
+    assert "hold no information on the peak: measure higher rates, until responses rise, or a closed test" in told
+    assert any("not supported by these data" in doubt for doubt in flat.predict(Depth([8])).doubts)
+    one = fit(evenly_spaced([15.0, 65.0, 90.0], [0.0104, 0.0103, 0.0107]), model="p-norm with onset, any load")
+    assert ", sure" not in "\n".join(repr(one).splitlines()[1:3])  # its narrow interval is the prior's
+
+
+def test_rates_at_which_requests_wait_tell_the_peak() -> None:
+    waits = fit(evenly_spaced([15.0, 65.0, 90.0], [0.0108, 0.0175, 0.055]), model="p-norm with onset, any load")
+    assert waits.never_waits == ""
+    assert "ASSUMED" not in repr(waits)
+    assert not any("not supported" in doubt for doubt in waits.predict(Depth([8])).doubts)
