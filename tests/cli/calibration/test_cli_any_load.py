@@ -255,3 +255,22 @@ def test_an_objective_is_answered_in_the_kind_of_load_that_is_asked_for(qsim, dr
     tail = qsim("predict", drive, "--at", "200users:think=1s", "--slo", "p99=20ms")
     assert tail.code == 2
     assert "look for 20.0 ms in the column of p99 there" in tail.err
+
+
+def test_a_table_of_any_name_is_calibrated_on_and_not_taken_for_a_fit(qsim, tmp_path):
+    rows = [
+        (10, 9.8915, 10.966),
+        (40, 39.367, 16.080),
+        (70, 68.031, 28.943),
+        (90, 85.39, 53.985),
+        (120, 99.431, 206.87),
+    ]
+    path = tmp_path / "users.md"
+    path.write_text(
+        "| users | req/s | mean ms |\n|---|---|---|\n" + "".join(f"| {n} | {x} | {r} |\n" for n, x, r in rows)
+    )
+    found = qsim("predict", str(path), "--at", "60%users:think=1s", "--json").json
+    assert found["knee"]["load"] == pytest.approx(101, rel=0.02)
+    kept = tmp_path / "kept"
+    qsim("fit", str(path), "--out", str(kept))
+    assert qsim("predict", str(kept), "--at", "70users:think=1s", "--json").json["knee"] == found["knee"]
