@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -29,10 +30,8 @@ def answer_parts(found: System) -> dict[str, str]:
     """The lines of ``system_answer``, by label."""
     if isinstance(found, UnderArrivals):
         return _arrivals_parts(found)
-    share = found.bottleneck_share
-    how = "in all draws" if share == 1 else f"in {100 * share:.0f} % of the draws"
     return {
-        "bottleneck": f"{found.bottleneck} {how}: {_interval(found.peak, format_rate)} at most",
+        "bottleneck": f"{_bottleneck(found)}: {_interval(found.peak, format_rate)} at most",
         "knee": knee_text(found),
         "doubled": _gains(found),
     }
@@ -40,21 +39,26 @@ def answer_parts(found: System) -> dict[str, str]:
 
 def _arrivals_parts(found: UnderArrivals) -> dict[str, str]:
     """The bottleneck, the response at the highest rate, and the gain from a second station."""
-    share, rate = found.bottleneck_share, float(found.rates[-1])
-    how = "in all draws" if share == 1 else f"in {100 * share:.0f} % of the draws"
+    rate = float(found.rates[-1])
     stable = float(found.peak.estimate or np.nan)
     peak, then = found.peak_with_two(found.bottleneck)
     limits = "" if then == found.bottleneck else f", then {then} limits"
     gains = sorted((found.gain(name), name) for name in found.doubled)
     falls = ", ".join(f"{name} by {max(100 * (1 - gain), 0):.0f} %" for gain, name in gains)
     return {
-        "bottleneck": f"{found.bottleneck} {how}: stable below {_interval(found.peak, format_rate)}",
+        "bottleneck": f"{_bottleneck(found)}: stable below {_interval(found.peak, format_rate)}",
         "response": f"{_time(found.response()[:, -1])} at {format_rate(rate)}, {100 * rate / stable:.0f} % of that",
         "doubled": (
             f"{found.bottleneck}: stable below {format_rate(peak)}, {_times(peak / stable)}{limits}; at "
             f"{format_rate(rate)} the response falls with {falls}"
         ),
     }
+
+
+def _bottleneck(found: System) -> str:
+    """The bottleneck, and in how many of the draws it is that."""
+    share = found.bottleneck_share
+    return f"{found.bottleneck} in {'all' if share == 1 else f'{math.floor(100 * share)} % of the'} draws"
 
 
 def _time(band: Array) -> str:
@@ -145,7 +149,7 @@ def _gains(found: System) -> str:
 
 
 def _times(gain: float) -> str:
-    return f"{gain:.2g} times" if gain > DOUBLE else f"{100 * (gain - 1):+.0f} %"
+    return f"{gain:.2g} times" if gain > DOUBLE else f"{round(100 * (gain - 1)):+d} %"
 
 
 def _clients(estimate: Estimate) -> str:

@@ -192,14 +192,8 @@ class Change(Result):
 
 
 def _flat(change: LoadChange) -> dict[str, Any]:
-    return {
-        "load": change.load,
-        "quantity": change.quantity,
-        "old": change.old,
-        "new": change.new,
-        **asdict(change.ratio),
-        "detectable_pct": change.detectable_pct,
-    }
+    values = {name: getattr(change, name) for name in ("load", "quantity", "old", "new")}
+    return {**values, **asdict(change.ratio), "detectable_pct": change.detectable_pct}
 
 
 def change(
@@ -235,7 +229,7 @@ def change(
     curves = [_without_copies(s.select(p.series), findings) for s, p in zip(every, points, strict=True)]
     column, common = _common(points, curves)
     loads, left_out = _chosen(first.load_type, common, at)
-    judged, loads, basis = _judged(first.load_type, first.series, [_measured(s, column, loads) for s in curves])
+    judged, loads, basis = _judged(first.load_type, first.series, loads, [_measured(s, column, loads) for s in curves])
     *earlier, later = [_runs(s, column, loads) for s in curves]
     earlier, copied = _measured_apart(earlier)
     adjacent = any(_adjacent(s, column) for s in curves)
@@ -390,28 +384,22 @@ def usual(kind: Load) -> Sequence[Quantity]:
     return ("throughput", "response time") if isinstance(kind, InjectedDelay) else ("throughput",)
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """``known`` says of each of the common ``loads`` (m,) whether all runs of a sweep measured that figure there."""
-
-    loads: Array
-    known: Mapping[Quantity, Mask]
-
-
-def _measured(sweep: Sweep, column: str, loads: Array) -> _Measured:
-    points = sweep.points
-    here = _alike(points[column].to_numpy(float), loads)
-    missing = {q: ~rows_to_judge(points, [c])[:, np.newaxis] for q, c in COLUMNS.items()}
-    return _Measured(loads, {q: np.asarray(~(here & rows).any(axis=0)) for q, rows in missing.items()})
+def _measured(sweep: Sweep, column: str, loads: Array) -> Mapping[Quantity, Mask]:
+    """At which of the common ``loads`` (m,) all runs of a sweep measured each figure."""
+    here = _alike(sweep.points[column].to_numpy(float), loads)
+    missing = {q: ~rows_to_judge(sweep.points, [c])[:, np.newaxis] for q, c in COLUMNS.items()}
+    return {q: np.asarray(~(here & rows).any(axis=0)) for q, rows in missing.items()}
 
 
-def _judged(kind: Load, series: str, sweeps: Sequence[_Measured]) -> tuple[Sequence[Quantity], Array, str]:
-    """The figures to judge by, the loads at which both sweeps measured them, and words where these are not the usual.
+def _judged(
+    kind: Load, series: str, loads: Array, sweeps: Sequence[Mapping[Quantity, Mask]]
+) -> tuple[Sequence[Quantity], Array, str]:
+    """The figures to judge by, the loads where all ``sweeps`` measured them, and words where these are not the usual.
 
     Raises NotMeasuredError where there is no such load.
     """
-    loads, wanted = sweeps[0].loads, usual(kind)
-    known = {q: np.logical_and.reduce([s.known[q] for s in sweeps]) for q in COLUMNS}
+    wanted = usual(kind)
+    known = {q: np.logical_and.reduce([measured[q] for measured in sweeps]) for q in COLUMNS}
     if wanted == ("throughput",) and known["response time"].sum() > known["throughput"].sum():
         wanted = ("response time",)
     kept = np.logical_and.reduce([known[q] for q in wanted])

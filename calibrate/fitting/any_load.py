@@ -121,7 +121,7 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
             doubts.append(str(error))
     drawn = drawn_under(fit, load, found)
     response = np.array([drawn(n) for n in load.values])
-    shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    shares = (0.5, *fit.shares)
     r, r_low, r_high = np.quantile(response, shares, axis=1, method="inverted_cdf")
     if isinstance(load, ArrivalRate):
         x = x_low = x_high = values

@@ -144,7 +144,7 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
         least = "zero or more" if allows_zero else "greater than zero"
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
     _check_reach(fit, loads)
-    shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    shares = (0.5, *fit.shares)
     if not isinstance(fit.load_type, ThroughputLoad):
         x, x_low, x_high = _throughputs(fit, loads, shares)
     else:  # throughput equals arrivals, up to the peak

@@ -176,10 +176,8 @@ def users_at_knee(fit: Calibration, think_s: float) -> tuple[float, float, float
     model, thinks = fit.closed_model, max(think_s - fit.load_type.thinking_s, 0.0)
     load = (fit.crossing or 1.0) + thinks * (peak.estimate or 0.0)
     rows, _ = fit.table.spread(SPREAD)
-    shares = (0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    low, high = (float(end) for end in np.quantile(model.knee_load(rows) + thinks * model.peak(rows), shares))
-    low, high = widened(min(low, load), load, max(high, load), fit.between_runs, fit.level)
-    return load, low, high
+    low, high = np.quantile(model.knee_load(rows) + thinks * model.peak(rows), fit.shares).tolist()
+    return load, *widened(min(low, load), load, max(high, load), fit.between_runs, fit.level)
 
 
 def _lacking(fit: Calibration, *, rises: bool) -> str:
@@ -349,11 +347,7 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     load, throughput, response = _where_it_is_had(fit, path, load, places)
     if not isinstance(fit.load_type, InjectedDelay):
         note = note or beyond(fit, load)
-    low, high = _around(load, (low, high))
-    if low is not None and high is not None:
-        low, high = widened(low, load, high, fit.between_runs, fit.level)
-        low = max(low, float(path.load[0])) if path.is_closed else low
-    known = low is not None and high is not None and high / low < ROUGH
+    low, high, known = _interval(fit, load, (low, high), float(path.load[0]) if path.is_closed else 0.0)
     known = known and not (path.is_closed and (still_rises(fit) or not fit.asymptotes[1].identified))
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 
@@ -421,10 +415,14 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
     return math.exp(found)
 
 
-def _around(load: float, ends: Ends) -> Ends:
-    """The ends of an interval, moved where the estimate lies beyond them."""
-    low, high = ends
-    return (None if low is None else min(low, load)), (None if high is None else max(high, load))
+def _interval(fit: Calibration, load: float, ends: Ends, least: float = 0.0) -> tuple[float | None, float | None, bool]:
+    """An interval from ``least`` on with the estimate and what moves between runs, and whether it is narrow."""
+    low, high = (None if end is None else side(end, load) for side, end in zip((min, max), ends, strict=True))
+    if low is None or high is None:
+        return low, high, False
+    low, high = widened(low, load, high, fit.between_runs, fit.level)
+    low = max(low, least)
+    return low, high, high / low < ROUGH
 
 
 def _along(values: Array, index: Array) -> Array:
@@ -465,10 +463,9 @@ def doubling(fit: Calibration, load: float) -> Doubling:
     loads = np.array([load, 2 * load])
     curve = curve_of(fit, loads)
     x, r = curve.throughput_per_s.tolist(), curve.response_time_s.tolist()
-    logs = np.log(loads / possible_responses(fit, loads))
-    shares = (0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    low, high = np.exp(np.quantile(logs[:, 1] - logs[:, 0], shares))
-    return Doubling(load, (x[0], x[1]), (r[0], r[1]), min(float(low), x[1] / x[0]), max(float(high), x[1] / x[0]))
+    logs, gain = np.log(loads / possible_responses(fit, loads)), x[1] / x[0]
+    low, high = np.exp(np.quantile(logs[:, 1] - logs[:, 0], fit.shares)).tolist()
+    return Doubling(load, (x[0], x[1]), (r[0], r[1]), min(low, gain), max(high, gain))
 
 
 def objective_knee(fit: Calibration, time_s: float) -> Knee:
@@ -524,10 +521,7 @@ def objective_at(
         first, last = (kind.place(kind.estimated_text(n)) for n in loads[[0, -1]])
         note = f"met up to {last}, the heaviest load looked at" if load else f"even at {first} {lightest}"
         return Knee(None, *ends, math.nan, math.nan, definition, kind.named, False, note)
-    low, high = _around(load, ends)
-    if low is not None and high is not None:
-        low, high = widened(low, load, high, fit.between_runs, fit.level)
-    known = low is not None and high is not None and high / low < ROUGH
+    low, high, known = _interval(fit, load, ends)
     there = curve_of(fit, [load], under)
     throughput, response = float(there.throughput_per_s[0]), float(there.response_time_s[0])
     outstanding = load if under is None else throughput * response  # as deep as the fit's own load, which is closed

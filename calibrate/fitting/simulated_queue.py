@@ -120,7 +120,7 @@ def with_p99(fit: Calibration, curve: Prediction) -> Prediction:
     load = curve.load_type
     if not isinstance(load, ArrivalRate | ClosedLoad) or not (isinstance(load, ArrivalRate) or load.thinking_s):
         return curve
-    found, shares = possible_devices(fit, DRAWN), (0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    found, shares = possible_devices(fit, DRAWN), fit.shares
     each = [_p99_at(fit, found, load, n) for n in curve.load.tolist()]
     middle = curve.response_time_s * np.array([ratio for ratio, _ in each])
     low, high = np.quantile([drawn for _, drawn in each], shares, axis=1, method="inverted_cdf")

@@ -100,10 +100,13 @@ def _beyond_both(values: Array, level: float) -> tuple[Mask, Array]:
     """The values (n, m) beyond Rosner's limit and that of the other drives' own law, and the latter (m,).
 
     The others are the drives that Rosner's test suspects nowhere, or, where fewer are left than ``MOST_ODD``
-    allows, those suspected at the fewest loads.
+    allows, those suspected at the fewest loads. More than a few drives suspected at one load alone are the tails of
+    the law: without them it would look lighter than it is.
     """
     odd = apart(values.T, level).T
     suspected = odd.sum(axis=1)
+    if LEAST_KIND <= np.count_nonzero(suspected == 1) <= MOST_ODD * len(values):
+        suspected[suspected == 1] = 0
     count = max(np.count_nonzero(suspected == 0), len(values) - int(MOST_ODD * len(values)))
     others = values[np.argsort(suspected, kind="stable")[:count]]
     furthest = limits(others, level)

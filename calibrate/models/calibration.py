@@ -189,6 +189,11 @@ class Calibration:
     doubted: bool = False
 
     @property
+    def shares(self) -> tuple[float, float]:
+        """The shares of draws below the ends of an interval."""
+        return 0.5 * (1 - self.level), 0.5 * (1 + self.level)
+
+    @property
     def block_bytes(self) -> float | None:
         """The block size of the points, bytes; None where unknown."""
         if self.points is not None:

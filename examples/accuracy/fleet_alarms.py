@@ -1,4 +1,4 @@
-"""How often a fleet without an odd drive has one called odd: drives that deviate by Student's t or a normal law.
+"""How often a fleet without an odd drive has one called odd: deviations by Student's t, or by a normal law.
 
 python fleet_alarms.py [FLEETS]    writes the table of accuracy.md; fleets of ten drives, fewer of larger ones
 """

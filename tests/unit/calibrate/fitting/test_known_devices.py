@@ -30,7 +30,7 @@ def calibrated(law: str, servers: int, use: tuple[float, ...], delay: float = 0.
 @pytest.mark.parametrize("law", ["deterministic", "exponential"])
 def test_the_knee_is_the_number_of_servers(law: str, servers: int, use: tuple[float, ...]) -> None:
     made = calibrated(law, servers, use)
-    assert made.knee.load == pytest.approx(servers, rel=0.06)  # from two points the peak lies a little beyond
+    assert made.knee.load == pytest.approx(servers, rel=0.07)  # from two points the peak lies a little beyond
     assert made.knee.low is not None
     assert made.knee.high is not None
     assert made.knee.low <= servers <= made.knee.high
