@@ -270,12 +270,13 @@ class Calibration:
         """The idle latency and the peak of a closed model: of points under closed loads, those of the predicted curve.
 
         The curve follows what the points say beyond the model. Where all that is predicted lies below the peak that the
-        model's curve tends to, the peak is that.
+        model's curve tends to, the peak is that. A device drawn from a fit has its row's own, so that draws are as
+        uncertain as the interval.
         """
         model = self.closed_model
         idle = found.get("R1") or self._estimate("s", model.lone)
         peak = found.get(PEAK) or self._estimate("1/s", model.peak)
-        if self.given is not None or not self.used or self.is_seen_through_chain:
+        if self.given is not None or not self.used or self.is_seen_through_chain or len(self.table) == 1:
             return {"R1": idle, PEAK: peak}
         served, highest = self.used_throughput_per_s, peak.estimate or 0.0
         lone, *others = self._of_curve
