@@ -29,7 +29,13 @@ HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[mKABCDGhl]")
 """What a terminal takes for a colour, an erased line or a move of its cursor."""
-_QUOTED = re.compile(r"^> ?", re.MULTILINE)
+_BEFORE_LINES = (
+    "> ?",
+    r"\d{4}-\d\d-\d\dT[\d:.]{8,20}Z ",
+    r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,80} \S{1,80}\[\d{1,9}\]: ",
+)
+"""What mails, GitHub's actions and journals put before each line; docker compose puts a name and a bar."""
+_OF_COMPOSE = re.compile(r"\s*([\w.-]{1,80} +\|) ")
 MOST_BRACKETS = 2**20
 """A parser makes an object of each { and [, of up to 100 bytes; the output of a tool has some thousands."""
 _WITHOUT_WAITING = files.flags("O_NONBLOCK")
@@ -176,14 +182,17 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
 
 
 def _as_printed(text: str) -> str:
-    """The text without the marks of a mail's quotes, and without an indentation that all lines have."""
-    if 2 * len(_QUOTED.findall(text)) > text.count("\n"):
-        text = _QUOTED.sub("", text)
+    """The text without what a log or a mail puts before most lines, and without an indentation that all lines have."""
+    named = _OF_COMPOSE.match(text)
+    for mark in (*_BEFORE_LINES, *([rf"{re.escape(named[1])} ?"] if named else [])):
+        before = re.compile(f"^{mark}", re.MULTILINE)
+        if 2 * len(before.findall(text)) > text.count("\n"):
+            text = before.sub("", text)
     return textwrap.dedent(text) if text.lstrip("\r\n")[:1].isspace() else text
 
 
 def decode(content: bytes, name: str) -> str:
-    """Text from bytes, without a terminal's colours, a mail's quotes and a common indentation.
+    """Text from bytes, without a terminal's colours, a log's or a mail's marks before lines, and a common indentation.
 
     DataError naming ``name`` where they are empty, binary, or almost only brackets.
     """

@@ -26,8 +26,10 @@ def test_the_sum_of_all_clients_is_no_point(name: str) -> None:
     assert (sweep.points["throughput_per_s"] < 21e3).all()  # all clients together: 36k, although they ran in turn
 
 
-@pytest.mark.parametrize("mark", ["> ", ">", "    ", "\t"])
-def test_a_report_in_a_mail_or_indented_is_read_as_it_was_printed(tmp_path: Path, mark: str) -> None:
+@pytest.mark.parametrize(
+    "mark", ["> ", ">", "    ", "\t", "fio_1  | ", "2024-03-02T10:00:00.1234567Z ", "Mar  2 10:00:00 host fio[7]: "]
+)
+def test_a_report_in_a_mail_a_log_or_indented_is_read_as_it_was_printed(tmp_path: Path, mark: str) -> None:
     lines = (OTHERS / "fio-2.2.10.txt").read_text("utf-8").splitlines()
     (path := tmp_path / "mail.txt").write_text("".join(f"{mark}{line}\n" for line in lines))
     assert (
