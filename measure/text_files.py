@@ -10,7 +10,6 @@ import os
 import re
 import stat
 import sys
-import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +34,7 @@ _BEFORE_LINES = (
     r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,80} \S{1,80}\[\d{1,9}\]: ",
 )
 """What mails, GitHub's actions and journals put before each line; docker compose puts a name and a bar."""
+_INDENT = re.compile(r"[\r\n]*([ \t]{1,40})\S")
 _OF_COMPOSE = re.compile(r"\s*([\w.-]{1,80} +\|) ")
 MOST_BRACKETS = 2**20
 """A parser makes an object of each { and [, of up to 100 bytes; the output of a tool has some thousands."""
@@ -183,12 +183,15 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
 
 def _as_printed(text: str) -> str:
     """The text without what a log or a mail puts before most lines, and without an indentation that all lines have."""
-    named = _OF_COMPOSE.match(text)
+    named, head = _OF_COMPOSE.match(text), text[:HEAD_BYTES]
     for mark in (*_BEFORE_LINES, *([rf"{re.escape(named[1])} ?"] if named else [])):
         before = re.compile(f"^{mark}", re.MULTILINE)
-        if 2 * len(before.findall(text)) > text.count("\n"):
+        if 2 * len(before.findall(head)) > head.count("\n"):
             text = before.sub("", text)
-    return textwrap.dedent(text) if text.lstrip("\r\n")[:1].isspace() else text
+    indent = _INDENT.match(text)
+    if indent is None or re.search(rf"^(?!{indent[1]})(?=.*\S)", text, re.MULTILINE):
+        return text
+    return re.sub(f"^{indent[1]}", "", text, flags=re.MULTILINE)
 
 
 def decode(content: bytes, name: str) -> str:

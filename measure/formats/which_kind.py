@@ -233,7 +233,8 @@ def _found(sweep: Sweep) -> Sweep:
     asked = []
     for series, curve in curves.items():
         if not _is_in_flight(curve):
-            asked.append(replace(_question(curve, load, enough), series=series))
+            of_tool = NO_PAUSE in sweep.provenance.details
+            asked.append(replace(_question(curve, load, enough=enough, of_tool=of_tool), series=series))
     if paces := sweep.provenance.details.get(PACES):
         why = f"{sweep.provenance.tool} was perhaps held at a rate ({paces})."
         remedy = "say which it was: --columns gaps=paced, a rate as high as the throughput; think=0, N in flight."
@@ -250,7 +251,7 @@ def _is_in_flight(curve: _Curve) -> bool:
     return bool(np.median(share) > IN_FLIGHT and share.max() <= MOST_IN_FLIGHT)
 
 
-def _question(curve: _Curve, load: Load, enough: bool) -> Finding:
+def _question(curve: _Curve, load: Load, *, enough: bool, of_tool: bool) -> Finding:
     """The finding that asks which load it was: a warning where most points have N in flight, else an error."""
     usual = IN_FLIGHT < float(np.median(curve.share)) <= MOST_IN_FLIGHT
     remedy = "say which it was: --columns think=1s where they think for a second, think=0 where nobody thinks."
@@ -268,7 +269,10 @@ def _question(curve: _Curve, load: Load, enough: bool) -> Finding:
             f"{format_duration(curve.cycle[at])}."
         )
         why = f"more requests were in flight than {load.plural}, or a column is another one."
-        remedy = "name the columns, as --columns load=COLUMN,latency=COLUMN:ms, or take N as it is: --columns think=0."
+        more = "name the columns, as --columns load=COLUMN,latency=COLUMN:ms"
+        if of_tool:
+            more = "say how many requests each keeps outstanding, as --columns pipeline=10"
+        remedy = f"{more}, or take N as it is: --columns think=0."
     elif not enough:
         message = f"X R / N is {curve.share[0]:.2g} at {load.at(curve.load[0])}."
         why = f"{load.plural} may think, or fewer requests were in flight: one point does not tell."

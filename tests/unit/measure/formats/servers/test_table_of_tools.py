@@ -137,6 +137,14 @@ def test_few_busy_clients_of_a_tool_that_can_send_at_a_rate_are_asked_about(name
     assert not [f for f in closed.findings if f.severity == "error"]
 
 
+def test_more_in_flight_than_clients_asks_a_tool_for_its_pipeline_and_for_no_column(tmp_path: Path) -> None:
+    text = (FIELD / "h2load.txt").read_text("utf-8")
+    (path := tmp_path / "h.txt").write_text(text.replace(" 758us ", " 7.58ms "))
+    (finding,) = [f for f in load(path).findings if f.check == "load-kind"]
+    assert "R is above N / X at 1 client" in finding.message
+    assert finding.remedy.startswith("say how many requests each keeps outstanding, as --columns pipeline=10")
+
+
 def test_each_command_above_a_summary_of_hey_tells_its_own_clients(tmp_path: Path) -> None:
     text = (FIELD / "hey-command.txt").read_text("utf-8")
     (path := tmp_path / "two.txt").write_text(text + text.replace("-c 120", "-c 60").replace("0.0794", "0.0430"))
