@@ -76,8 +76,9 @@ class Theme:
             "yaxis": {**axis, "title": title(y_title)},
             "legend": {
                 "orientation": "h",
-                "y": 1.02,
-                "yanchor": "bottom",
+                "yref": "container",
+                "y": 1,
+                "yanchor": "top",
                 "x": 0,
                 "font": {"size": self.font_size - 2},
             },

@@ -7,6 +7,7 @@ import re
 import pytest
 from driving import Page, until
 from selenium.webdriver.common.keys import Keys
+from test_browser_pictures import FAULTS
 
 UNNAMED = """[...document.querySelectorAll('input:not([aria-hidden]), button, [role=slider]')].filter((e) =>
     e.offsetParent && !e.innerText && !e.getAttribute('aria-label') && !e.labels?.length)
@@ -110,6 +111,7 @@ def test_larger_hides_the_controls_and_makes_no_plot_smaller(served, open_page, 
     after = page.value(f"[{plot}.width, {plot}.height]")
     assert after[0] > before[0]
     assert after[1] >= before[1]
+    until(lambda: not any(page.browser.execute_script(FAULTS, n, ".chart") for n in range(7)), "free texts")
     page.go("run")
     until(lambda: page.value("document.getElementById('run-open').getBoundingClientRect().width > 0"), "the teacher's")
     page.the("size-toggle").click()

@@ -28,7 +28,7 @@ window.qsimLab = window.qsimLab || {};
     return Object.assign({
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: c.size, color: c.text },
       margin: { l: 60, r: 16, t: 2.5 * c.size, b: 3.3 * c.size }, xaxis: x, yaxis: y, dragmode: false, hovermode: "closest",
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: c.size - 2 } },
+      legend: { orientation: "h", yref: "container", y: 1, yanchor: "top", x: 0, font: { size: c.size - 2 } },
       hoverlabel: { bgcolor: c.ground, font: { color: c.text } },
     }, more || {});
   }
@@ -51,14 +51,14 @@ window.qsimLab = window.qsimLab || {};
   }
 
   /* Ticks of a logarithmic axis of times, in the units that people say. */
-  function decades(seconds, factor) {
+  function decades(c, seconds, factor) {
     const low = Math.floor(Math.log10(Math.min(...seconds))), high = Math.ceil(Math.log10(Math.max(...seconds)));
     const powers = Array.from({ length: high - low + 1 }, (_, i) => low + i), units = ["ns", "µs", "ms", "s"];
     const text = (power) => {
       const unit = Math.min(3, Math.max(0, Math.floor(power / 3) + 3));
       return 10 ** (power - 3 * (unit - 3)) + " " + units[unit];
     };
-    return { type: "log", rangemode: "normal", title: { text: "response time" }, tickmode: "array",
+    return { type: "log", rangemode: "normal", title: { text: "response time", font: { size: c.size } }, tickmode: "array",
              tickvals: powers.map((power) => factor * 10 ** power), ticktext: powers.map(text) };
   }
 
@@ -261,7 +261,7 @@ window.qsimLab = window.qsimLab || {};
     traces.push(...measured(state, (p) => p.throughput_per_s * unit.factor, (p) => p.latency_s * time.factor, c));
     const blank = lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false };
     const spread = lab.shown(state).map((p) => p.latency_s);
-    const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? decades(spread, time.factor) : {};
+    const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? decades(c, spread, time.factor) : {};
     return { data: traces, layout: layout(c, axis(c, unit.title, blank), axis(c, time.title, Object.assign({}, blank, log))) };
   };
 })(window.qsimLab);

@@ -105,8 +105,7 @@ def loads_figure(settings: Settings, loads: Mapping[str, LoadCurve], now: float 
         yaxis={"range": [0, top], **QUICK},
         xaxis={"range": [0, 1.08 * peak], **QUICK},
         shapes=[] if now is None else [_upright(now, theme.line)],
-        margin={"l": round(4.2 * theme.font_size), "t": 12},
-        legend={"orientation": "h", "y": -0.26, "yanchor": "top"},
+        margin={"l": round(4.2 * theme.font_size)},
     )
     return {"data": traces, "layout": layout}
 
