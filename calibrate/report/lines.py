@@ -17,6 +17,7 @@ from calibrate.report.drawing import (
     Axis,
     Drawing,
     bandwidth_axis,
+    depth_ticks,
     interval,
     latency_axis,
     marker,
@@ -24,7 +25,7 @@ from calibrate.report.drawing import (
     rate_axis,
     solid,
 )
-from measure.loads import Load, MemoryLoad
+from measure.loads import ClosedLoad, Load, MemoryLoad
 from measure.units import CACHE_LINE_BYTES
 
 Symbol = Literal["W", "X", "B", "rho"]
@@ -85,6 +86,15 @@ def figure_of(lines: Sequence[Line], x_title: str, *, log_x: bool = False, log_y
         named.add(label)
     height = max(HEIGHT, _PANEL_HEIGHT * len(symbols) + 80)
     figure.update_layout(height=height, legend={"traceorder": "normal"}, showlegend=len(named) > 1)
+    return figure
+
+
+def over_load(lines: Sequence[Line], load: Load, *, log_y: bool = False) -> Drawing:
+    """The figure over a load; depths in logarithms, with ticks at powers of two."""
+    closed = isinstance(load, ClosedLoad)
+    figure = figure_of(lines, load.named, log_x=closed, log_y=log_y)
+    if closed:
+        depth_ticks(figure, lines[0].x)
     return figure
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +14,8 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.report.application import system_lines
 from calibrate.report.compared.curves import latency_against_throughput
 from calibrate.report.compared.tails import tail_figure as drawn_tails
-from calibrate.report.drawing import BLUE, GREY, Drawing, depth_ticks, empty_figure, latency_axis, marker, solid
-from calibrate.report.lines import Line, figure_of, lines_of, rate_line
+from calibrate.report.drawing import BLUE, GREY, empty_figure, latency_axis, marker, solid
+from calibrate.report.lines import Line, figure_of, lines_of, over_load, rate_line
 from calibrate.report.surface import views_of
 from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
@@ -40,7 +39,7 @@ def curve_of(fit: Fit) -> Prediction:
 
 def prediction_figure(curve: Prediction) -> Figure:
     """Throughput and response time with their bands, against the load."""
-    return _figure(curve, lines_of(curve, curve.load_type)).to_plotly()
+    return over_load(lines_of(curve, curve.load_type), curve.load_type).to_plotly()
 
 
 def fit_figure(fit: Fit) -> Figure:
@@ -50,15 +49,7 @@ def fit_figure(fit: Fit) -> Figure:
         at, per_s, seconds = map(np.array, (fit.used, fit.used_throughput_per_s, fit.used_response_s))
         lines.append(rate_line(fit.load_type, "calibrated on", at, per_s, measured=True))
         lines.append(Line("calibrated on", "W", at, seconds, measured=True))
-    return _figure(curve, lines).to_plotly()
-
-
-def _figure(curve: Prediction, lines: Sequence[Line]) -> Drawing:
-    closed = isinstance(curve.load_type, ClosedLoad)
-    figure = figure_of(lines, curve.load_type.named, log_x=closed)
-    if closed:
-        depth_ticks(figure, curve.load)
-    return figure
+    return over_load(lines, curve.load_type).to_plotly()
 
 
 def comparison_figure(comparison: Comparison) -> Figure:

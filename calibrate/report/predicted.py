@@ -14,11 +14,11 @@ from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.inference.parameters import Array
 from calibrate.prediction.what_if import Scenario
-from calibrate.report.drawing import Drawing, depth_ticks, spans_decade
-from calibrate.report.lines import Line, figure_of, lines_of
+from calibrate.report.drawing import Drawing, spans_decade
+from calibrate.report.lines import Line, figure_of, lines_of, over_load
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View, parameter_table
-from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, MemoryLoad
+from measure.loads import ArrivalRate, Clients, Load, MemoryLoad
 from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES
 
@@ -111,8 +111,4 @@ def _points(fits: Mapping[str, Fit], load: Load) -> View:
 def _figure(load: Load, curves: Mapping[str, Prediction]) -> Drawing:
     """Throughput and response time over the loads, a panel each; in logarithms where the times span a decade."""
     drawn = [line for name, curve in curves.items() for line in lines_of(curve, load, name, name)]
-    far = spans_decade(np.concatenate([curve.response_time_s for curve in curves.values()]))
-    figure = figure_of(drawn, load.named, log_x=isinstance(load, ClosedLoad), log_y=far)
-    if isinstance(load, ClosedLoad):
-        depth_ticks(figure, drawn[0].x)
-    return figure
+    return over_load(drawn, load, log_y=spans_decade(np.concatenate([c.response_time_s for c in curves.values()])))
