@@ -212,6 +212,8 @@ def at_single_servers(thinking: float, demands: Sequence[float], population: int
 def convolution_terms(centre: Centre, shape: tuple[int, ...]) -> int:
     """The number of products that :func:`add` computes."""
     flat = min(len(centre.speeds), sum(shape))
+    if len(shape) == 1:
+        return min(flat, shape[0]) * shape[0]
     inside = np.indices(tuple(min(flat, size) for size in shape)).sum(axis=0) < flat
     return int(inside.sum()) * math.prod(shape)
 

@@ -31,7 +31,7 @@ def tournament(rows: int) -> tuple[FloatArray, IntArray]:
     return np.full(size, math.inf), tree
 
 
-@kernel()
+@kernel(borrows=True)
 def set_time(times: FloatArray, tree: IntArray, row: int, time: float) -> None:
     """Change one time; ``tree[1]`` is then the row of the smallest time, the lowest row of equal times."""
     times[row] = time
