@@ -1,4 +1,4 @@
-"""Adaptive sweeps against fixed depths, on devices drawn at random: a table of accuracy.md.
+"""Adaptive sweeps against fixed depths, on devices drawn at random: a table of accuracy-tables.md.
 
 python adaptive_accuracy.py [DEVICES]    as many devices a row (20), some minutes
 

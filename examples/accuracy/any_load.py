@@ -173,7 +173,7 @@ def _by_mean(points: Points, kind: str, loads: Array) -> Array:
 
 
 def table(data: Path = DATA) -> str:
-    """The regenerated part of docs/accuracy.md."""
+    """The regenerated part of docs/accuracy-tables.md."""
     found = list(measured(pd.read_csv(data)))
     known = [m for m in found if m.device != "disk"]
     parts = [

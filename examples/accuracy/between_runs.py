@@ -1,4 +1,4 @@
-"""Whether an interval of one run holds what other runs of the same device find: a table of accuracy.md.
+"""Whether an interval of one run holds what other runs of the same device find: a table of accuracy-tables.md.
 
 python between_runs.py FOLDER DIRECTORY    ten rounds of quick runs of the drive that DIRECTORY is on and of a known
                                            device (nbdkit, fio) that draws other times in each, in turns, stored in

@@ -1,6 +1,6 @@
 """How often a fleet without an odd drive has one called odd: deviations by Student's t, or by a normal law.
 
-python fleet_alarms.py [FLEETS]    writes the table of accuracy.md; fleets of ten drives, fewer of larger ones
+python fleet_alarms.py [FLEETS]    writes the table of accuracy-tables.md; fleets of ten drives, fewer of larger ones
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.stats import binomtest
 
 from calibrate.fleet.odd import with_oddness
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy-tables.md"
 MARKS = re.compile(r"(<!-- false alarms of fleets -->\n)(.*?)(<!-- false alarms of fleets end -->)", re.DOTALL)
 DEPTHS = 2.0 ** np.arange(7)
 MOVES = 0.02

@@ -1,4 +1,4 @@
-"""What the bands of services hold beyond the deepest load that was measured: a table of accuracy.md.
+"""What the bands of services hold beyond the deepest load that was measured: a table of accuracy-tables.md.
 
 python service_accuracy.py DIR...      directories of what a load generator of a server printed, a run each
 

@@ -1,4 +1,4 @@
-"""What the spread of latencies adds to a prediction: a table of accuracy.md.
+"""What the spread of latencies adds to a prediction: a table of accuracy-tables.md.
 
 python spread_accuracy.py DIR...       directories of one drive's fio JSON, or of other files that tell sd or p99
 

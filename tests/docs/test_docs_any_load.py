@@ -1,4 +1,4 @@
-"""Devices of known truth are predicted under other kinds of load as accuracy.md says."""
+"""Devices of known truth are predicted under other kinds of load as accuracy-tables.md says."""
 
 from __future__ import annotations
 
