@@ -155,7 +155,7 @@ class ServiceFit(Result):
         return service_figure(self)
 
     def __repr__(self) -> str:
-        from calibrate.service.answer import short_text
+        from calibrate.service.service_answer import short_text
 
         return short_text(self)
 
