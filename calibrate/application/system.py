@@ -203,7 +203,7 @@ class System(Result):
         return system_figure(self)
 
     def __repr__(self) -> str:
-        from calibrate.application.answer import system_answer
+        from calibrate.application.system_answer import system_answer
 
         return system_answer(self)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrate.application.answer import answer_parts
 from calibrate.application.system import System
+from calibrate.application.system_answer import answer_parts
 from calibrate.report.lines import Line, figure_of
 from calibrate.report.table_text import end_of, shown
 from calibrate.report.view import Section, View, parameter_table

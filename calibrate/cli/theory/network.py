@@ -88,7 +88,7 @@ def _bands(model: qsim.Network) -> calibrate.System | None:
 
 
 def _with_bands(found: Result, bands: calibrate.System) -> Result:
-    from calibrate.application.answer import system_answer, system_table
+    from calibrate.application.system_answer import system_answer, system_table
 
     return Result(
         lambda: "\n".join([system_answer(bands), "", system_table(bands), "", found.text()]),
@@ -111,8 +111,8 @@ def _application(
     if slo is not None and slo.quantile is not None and not simulate:
         raise wrong_usage("--slo of a percentile needs --simulate: a formula gives the mean response time")
 
-    from calibrate.application.answer import system_answer, system_table, within_text
     from calibrate.application.system import SIMULATED
+    from calibrate.application.system_answer import system_answer, system_table, within_text
 
     share = None if slo is None or slo.quantile is None else float(slo.quantile[1:]) / 100
     length = SIMULATED if customers is None else int(customers)

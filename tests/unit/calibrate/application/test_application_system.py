@@ -5,7 +5,7 @@ import pytest
 from made_up import open_sweep
 
 from calibrate import Fit, System, fit, from_datasheet, system
-from calibrate.application.answer import system_table, within_text
+from calibrate.application.system_answer import system_table, within_text
 from measure import load_dataset
 from qsim import Closed, Delay, Erlang, Exponential, MMc, Network, Station, simulate, solve
 

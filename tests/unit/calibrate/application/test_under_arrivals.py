@@ -7,8 +7,8 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit, from_datasheet, system
-from calibrate.application.answer import system_table, within_text
 from calibrate.application.arrivals import UnderArrivals
+from calibrate.application.system_answer import system_table, within_text
 from measure import Sweep
 from qsim import Arrivals, Delay, Deterministic, Exponential, Network, Station, solve
 
