@@ -18,7 +18,7 @@ from calibrate.report.drawing import BLUE, GREY, empty_figure, latency_axis, mar
 from calibrate.report.lines import Line, figure_of, lines_of, over_load, rate_line
 from calibrate.report.surface import views_of
 from calibrate.service import ServiceFit
-from calibrate.surface.compare import SurfaceComparison
+from calibrate.surface.surface_comparison import SurfaceComparison
 from calibrate.tails.results import Tails
 from measure.loads import ArrivalRate, ClosedLoad
 

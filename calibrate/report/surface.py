@@ -12,10 +12,10 @@ from calibrate.report.compared.figure_elements import ends_beyond
 from calibrate.report.drawing import PALETTE, Axis, Drawing, depth_ticks, empty_figure, outlined, solid, throughput_axis
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
-from calibrate.surface.compare import SurfaceComparison, knees, parameter_rows
 from calibrate.surface.explored import ExploredSurface
-from calibrate.surface.fit import Surface
 from calibrate.surface.places import Places, SurfacePoints
+from calibrate.surface.surface_comparison import SurfaceComparison, knees, parameter_rows
+from calibrate.surface.surface_fit import Surface
 from measure.findings import Finding
 from measure.sweep import Provenance
 from measure.units import format_bytes

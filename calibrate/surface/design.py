@@ -19,9 +19,9 @@ import numpy as np
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.closed import DECLINE_FROM
 from calibrate.points import Z90
-from calibrate.surface.fit import Surface, fit_surface
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints
+from calibrate.surface.surface_fit import Surface, fit_surface
 from measure.ties import first_highest, first_lowest
 
 FAR, FEWEST = 0.002, 4

@@ -96,7 +96,7 @@ def _compared(
     noticed: list[measure.Finding],
 ) -> tuple[SurfaceComparison, list[dict[str, Any]]]:
     from calibrate.surface import compare_surface, surface_points
-    from calibrate.surface.compare import DEFAULT_ASKED
+    from calibrate.surface.surface_comparison import DEFAULT_ASKED
 
     compared = compare_surface(
         surface_points(sweep, pattern),
@@ -121,7 +121,7 @@ def _sections(compared: SurfaceComparison, sweep: measure.Sweep, noticed: list[m
 
 def _text(compared: SurfaceComparison, predictions: list[dict[str, Any]], *, details: bool) -> str:
     """The answer, the table, the worst point, what to measure next; with ``details`` the parameters and knees."""
-    from calibrate.surface.fit import table_of
+    from calibrate.surface.surface_fit import table_of
 
     table = f"{_predicted_at(predictions)}\n{table_of(predictions)}" if predictions else compared.table()
     parts = ["\n".join(compared.answer()), table]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.surface.compare import knees
-from calibrate.surface.fit import fit_surface
 from calibrate.surface.places import Places, SurfacePoints
+from calibrate.surface.surface_comparison import knees
+from calibrate.surface.surface_fit import fit_surface
 
 
 def test_ninety_percent_of_the_peak_is_where_the_curve_has_it():
