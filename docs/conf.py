@@ -25,6 +25,7 @@ myst_heading_anchors = 4
 myst_fence_as_directive = ["math"]  # as GitHub typesets it
 html_math_renderer = "mathml"
 autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # those of arrays fill a line
 html_static_path = ["_static", "gallery/static"]
 
 if tags.has("slides"):  # type: ignore[name-defined] # noqa: F821 - Sphinx puts it here

@@ -22,7 +22,7 @@ DATA = "data"
 """Tables of others, with a list of their sources that is read beside them and is no page."""
 
 _PICTURE = re.compile(r"^\[([^\]]+)\]\(((?:\.\./)+)examples/gallery/(\w+)\.py\)$", re.MULTILINE)
-_VERBATIM = re.compile(r"^\x08\n(.+?)\n\n", re.MULTILINE | re.DOTALL)
+_VERBATIM = re.compile(r"^(?:\x08\n)?(\w[^\n]*:\n.+?)\n\n", re.MULTILINE | re.DOTALL)
 _DOCTEST = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
