@@ -17,7 +17,7 @@ in its linear-Gaussian form (Lindley 1956; Chaloner and Verdinelli, Statistical 
 
 An adaptive sweep is the loop around :func:`next_load`: depths 1 and 32 first, then the depth that narrows the knee
 most. Over devices drawn at random with noise of 3 % four to five points give N* nearly as well as six fixed ones (1, 4,
-16, 32, 64, 256) do, and as nine by doublings: the table of ``examples/accuracy/adaptive_accuracy.py``, in accuracy-tables.md.
+16, 32, 64, 256) do, and as nine by doublings: ``examples/accuracy/adaptive_accuracy.py`` makes that table.
 """
 
 from __future__ import annotations
