@@ -170,6 +170,6 @@ def test_knee_finds_the_devices_rate_and_where_queueing_starts(device: SlowDevic
     peak = found["parameters"]["Xmax"]
     assert peak["low"] < device.rate_per_s < peak["high"]
     assert peak["estimate"] == pytest.approx(device.rate_per_s, rel=beside_others(0.02))
-    assert found["knee"]["load"] == pytest.approx(device.knee, rel=beside_others(0.05))
+    assert found["knee"]["load"] == pytest.approx(device.knee, rel=beside_others(0.1))
     rates = load(tmp_path / "quick").points.set_index("load")["throughput_per_s"]
     assert rates.loc[64] > (1 - beside_others(0.035)) * rates.loc[4:].median()
