@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from qsim import MMcN, solve
+
 KINDS = Path(__file__).parents[2] / "data" / "kinds"
 
 FOUR_SERVERS = """iodepth,iops,latency_us
@@ -176,6 +178,7 @@ def test_a_rate_beyond_what_was_measured_is_warned_of_in_predict_and_compare(qsi
         (["--at", "0/s"], "expected a value above 0"),
         (["--columns", "latency=iops:ms,throughput=iops"], "'iops' is declared as latency and as throughput; keep one"),
         (["--columns", "think=10s"], "nobody thinks for 10.0 s here"),
+        (["--columns", "think=-1s"], "the think time '-1s' is below zero; write it like think=1s, or think=0"),
     ],
 )
 def test_what_cannot_be_of_a_load_is_one_clear_line(qsim, drive, words, said):
@@ -274,3 +277,82 @@ def test_a_table_of_any_name_is_calibrated_on_and_not_taken_for_a_fit(qsim, tmp_
     kept = tmp_path / "kept"
     qsim("fit", str(path), "--out", str(kept))
     assert qsim("predict", str(kept), "--at", "70users:think=1s", "--json").json["knee"] == found["knee"]
+
+
+THINKING = "users,requests_per_s,latency_ms\n10,9.88,12\n100,90.1,110\n200,99.8,1004\n"
+
+
+def test_a_think_time_of_zero_beside_users_who_think_is_not_sure(qsim, tmp_path):
+    path = tmp_path / "users.csv"
+    path.write_text(THINKING)
+    run = qsim("fit", str(path), "--columns", "think=0")
+    assert ", sure" not in run.out
+    assert "X R / N is " in run.err
+
+
+def as_users(header, row, users, think_s, servers=1, noise=0.0):
+    """A table of users who think, at servers of 10 ms, by exact MVA; the noise alternates."""
+    lines = [header]
+    for i, n in enumerate(users):
+        exact = solve(MMcN(population=n, think_time=think_s, service_time=0.01, servers=servers))
+        off = 1 + noise * (-1) ** i
+        lines.append(row(n, float(exact.throughput) * off, float(exact.W) / off))
+    return "\n".join(lines) + "\n"
+
+
+def plain(n, rate, time_s):
+    return f"{n},{rate:.3f},{1e3 * time_s:.3f}"
+
+
+USERS = (10, 40, 70, 90, 100, 120)
+
+
+@pytest.mark.parametrize(
+    ("text", "knee", "peak", "within"),
+    [
+        (as_users("users,rps,latency_ms", plain, USERS, 1), 101, 100, 0.02),
+        (as_users("users,rps,latency_ms", plain, USERS, 1, noise=0.03), 101, 100, 0.05),
+        (as_users("users,rps,latency_ms", plain, USERS[1::2], 1), 101, 100, 0.03),
+        (as_users("users,rps,latency_ms", plain, (30, 100, 200, 280, 310, 350), 3), 301, 100, 0.02),
+        (as_users("users,rps,latency_ms", plain, (3, 8, 14, 18, 22, 30), 0.2), 21, 100, 0.02),
+        (as_users("users,rps,latency_ms", plain, (50, 150, 300, 380, 420, 500), 1, servers=4), 404, 400, 0.02),
+        (
+            as_users(
+                "Benutzer;Anfragen/s;mittlere Latenz (ms)",
+                lambda n, x, r: f"{n};{x:.2f};{1e3 * r:.2f}".replace(".", ","),
+                USERS,
+                1,
+            ),
+            101,
+            100,
+            0.02,
+        ),
+        (
+            as_users("clients,krps,latency_us", lambda n, x, r: f"{n},{x / 1e3:.5f},{1e6 * r:.0f}", USERS, 1),
+            101,
+            100,
+            0.02,
+        ),
+        (
+            as_users("VUs,http_reqs/s,http_req_duration avg", lambda n, x, r: f"{n},{x:.2f},{1e3 * r:.2f}ms", USERS, 1),
+            101,
+            100,
+            0.02,
+        ),
+        (
+            as_users(
+                "| users | req/s | mean (s) |\n|---|---|---|", lambda n, x, r: f"| {n} | {x:.3f} | {r:.5f} |", USERS, 1
+            ),
+            101,
+            100,
+            0.02,
+        ),
+    ],
+)
+def test_users_who_think_are_found_however_their_table_is_written(qsim, tmp_path, text, knee, peak, within):
+    path = tmp_path / "table.txt"
+    path.write_text(text)
+    found = qsim("fit", str(path), "--json").json
+    assert found["knee"]["load"] == pytest.approx(knee, rel=within)
+    assert found["parameters"]["Xmax"]["estimate"] == pytest.approx(peak, rel=within)
+    assert found["parameters"]["R1"]["estimate"] == pytest.approx(0.01, rel=0.05)
