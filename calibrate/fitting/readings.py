@@ -60,8 +60,8 @@ PEAKS = ("Xmax", "B")
 FEW = 64
 """Number of representative devices of a model whose curve is computed by a loop, not a formula."""
 
-AROUND, BESIDE, TRIED, REFINED, CLOSE = 8.0, 1.2, 14, 24, 1e-4
-"""Loads tried on the predicted curve to either side of an estimate, their number, and further steps between two."""
+AROUND, BESIDE, TRIED, PASSES = 8.0, 1.2, 14, 2
+"""Loads tried on the predicted curve to either side of an estimate, their number, and how often, closer each time."""
 
 PAST = 2.0
 """An objective is sought to this multiple of the load at which the peak itself takes the time."""
@@ -399,20 +399,14 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
         farthest = max(AROUND, NO_FURTHER * max(fit.used, default=1.0) / near)
         beside, further = np.geomspace(1 / AROUND, AROUND, TRIED), np.geomspace(AROUND, farthest, TRIED)
         tried = np.concatenate([[1.0 / near], beside, further])
-    loads = np.unique(np.maximum(near * tried, 1.0))
-    rates = curve_of(fit, loads).throughput_per_s / wanted
-    at = int(np.argmax(rates >= 1))
-    if at == 0:
-        return 1.0 if rates[0] >= 1 and loads[0] == 1 else near
-    (low, high), (below, above) = np.log(loads[at - 1 : at + 1]), np.log(rates[at - 1 : at + 1])
-    found = high
-    for step in range(REFINED):  # secants, and halves where the curve is no line
-        found = low - below * (high - low) / (above - below) if step % 2 == 0 else 0.5 * (low + high)
-        there = float(np.log(curve_of(fit, [math.exp(found)]).throughput_per_s[0] / wanted))
-        if abs(there) < CLOSE:
-            break
-        low, below, high, above = (found, there, high, above) if there < 0 else (low, below, found, there)
-    return math.exp(found)
+    loads, load = np.unique(np.maximum(near * tried, 1.0)), near
+    for _ in range(PASSES):
+        place = first_reaching(curve_of(fit, loads).throughput_per_s[None] / wanted)
+        if not np.isfinite(place[0]):
+            return 1.0 if np.isnan(place[0]) and loads[0] == 1 else load
+        load, before = float(load_at(loads, place)[0]), min(int(place[0]), len(loads) - 2)
+        loads = np.geomspace(loads[before], loads[before + 1], TRIED)
+    return load
 
 
 def _interval(fit: Calibration, load: float, ends: Ends, least: float = 0.0) -> tuple[float | None, float | None, bool]:
