@@ -3,7 +3,6 @@ from .application.arrivals import system as system
 from .application.system import System as System
 from .changes.change import Change as Change
 from .changes.change import change as change
-from .fitting.any_load import predict as predict
 from .fitting.datasheet import from_datasheet as from_datasheet
 from .fitting.fit import Fit as Fit
 from .fitting.fit import doubts_about as doubts_about
@@ -15,6 +14,7 @@ from .fitting.readings import objective_knee as objective_knee
 from .fitting.simulated_queue import with_p99 as with_p99
 from .fitting.station import DeviceStation as DeviceStation
 from .fitting.under_load import objective_under as objective_under
+from .fitting.under_load import predict as predict
 from .next import NextLoad as NextLoad
 from .next import next_load as next_load
 from .points import Points as Points

@@ -24,7 +24,7 @@ from calibrate.models.calibration import ANY_LOAD, Calibration
 from calibrate.models.closed import ONSET, OnsetPNorm
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
-from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, PeakShare
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
 from measure.units import format_duration, format_rate
 from qsim.analytic.any_load import COARSE, FINE, Curves, Present, nodes
 from qsim.distributions import law_from_dict
@@ -68,30 +68,8 @@ class PossibleDevices:
         return float(np.median(self.scv))
 
 
-def predict(fit: Calibration, at: Sequence[float] | Array | Load | PeakShare, *, refuse: bool = True) -> Prediction:
-    """Throughput and response time with bands, by a fitted (or data-sheet) model.
-
-    ``at``: loads in the unit of the fit (outstanding requests; injected delay), or a load of another kind with its
-    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``, or shares of the peak, as
-    ``PeakShare([0.6, 0.8])``. Without ``refuse`` a rate that is not served
-    has a response time of a million lone requests, as beside one that was measured.
-
-    Raises ValueError for a load that is not positive (zero is allowed for an injected delay) or not finite, and for
-    clients with an unknown think time; DataError for a rate that is not served, or that needs more requests present
-    than the fit covers, and for a kind of load that the fit does not predict.
-
-    >>> from calibrate import from_datasheet, predict
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> predict(drive, [1, 8, 64]).load.tolist()
-    [1.0, 8.0, 64.0]
-    >>> strangers = predict(drive, ArrivalRate([60e3, 400e3]))
-    >>> [f"{1e6 * time:.0f}" for time in strangers.response_time_s]
-    ['82', '96']
-    """
-    if isinstance(at, PeakShare):
-        from calibrate.fitting.under_load import load_at_share
-
-        at = load_at_share(fit, at)
+def predict(fit: Calibration, at: Sequence[float] | Array | Load, *, refuse: bool = True) -> Prediction:
+    """``calibrate.predict`` at loads, of any kind."""
     if fit.is_seen_through_chain:
         at = at if isinstance(at, Load) else replace(fit.load_type, values=tuple(np.atleast_1d(at)))
     elif not isinstance(at, Load) or is_own_kind(fit.load_type, at):

@@ -58,9 +58,9 @@ class Fit(Calibration, Result):
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> fit(sweep)
     4 KiB read: a smooth curve through all 5 points
-    QUEUEING STARTS depth 19 (11 to 30), rough: 212 k/s at 87 µs
-    90 % OF PEAK AT depth 24 (15 to 55), rough: 232 k/s at 102 µs
-    PEAK    258 k/s (227 to 300), sure; idle latency 72 µs (42 to 113)
+    QUEUEING STARTS depth 20 (11 to 30), rough: 219 k/s at 90 µs
+    90 % OF PEAK AT depth 41 (15 to 55), rough: 249 k/s at 167 µs
+    PEAK    276 k/s (227 to 300), sure; idle latency 71 µs (42 to 113)
     """
 
     @cached_property
@@ -138,7 +138,7 @@ class Fit(Calibration, Result):
                 return predict_at(self, at)
             if is_own_kind(self.load_type, at):
                 return predict_at(self, at.values)
-        from calibrate.fitting.any_load import predict
+        from calibrate.fitting.under_load import predict
 
         return predict(self, at, refuse=refuse)
 

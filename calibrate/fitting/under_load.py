@@ -6,13 +6,14 @@ They lie on the curve that ``predict`` prints under that load, their intervals o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from calibrate.fitting.any_load import drawn_responses, drawn_under
-from calibrate.fitting.predicted_curve import is_own_kind, predict
+from calibrate.fitting.any_load import predict as predict_at
+from calibrate.fitting.predicted_curve import Prediction, is_own_kind
 from calibrate.fitting.readings import (
     PAST,
     ROUNDING,
@@ -27,7 +28,7 @@ from calibrate.fitting.readings import (
 from calibrate.inference.parameters import Array
 from calibrate.models.calibration import PEAK, Calibration
 from measure.errors import DataError
-from measure.loads import ArrivalRate, ClosedLoad, PeakShare
+from measure.loads import ArrivalRate, ClosedLoad, Load, PeakShare
 from measure.units import format_duration, format_rate
 
 NEAR = 1e-4
@@ -38,6 +39,29 @@ AROUND, TRIED = 3.0, 40
 
 FARTHEST = 1e6
 """No load beyond this is tried."""
+
+
+def predict(fit: Calibration, at: Sequence[float] | Array | Load | PeakShare, *, refuse: bool = True) -> Prediction:
+    """Throughput and response time with bands, by a fitted (or data-sheet) model.
+
+    ``at``: loads in the unit of the fit (outstanding requests; injected delay), or a load of another kind with its
+    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``, or shares of the peak, as
+    ``PeakShare([0.6, 0.8])``. Without ``refuse`` a rate that is not served
+    has a response time of a million lone requests, as beside one that was measured.
+
+    Raises ValueError for a load that is not positive (zero is allowed for an injected delay) or not finite, and for
+    clients with an unknown think time; DataError for a rate that is not served, or that needs more requests present
+    than the fit covers, and for a kind of load that the fit does not predict.
+
+    >>> from calibrate import from_datasheet, predict
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> predict(drive, [1, 8, 64]).load.tolist()
+    [1.0, 8.0, 64.0]
+    >>> strangers = predict(drive, ArrivalRate([60e3, 400e3]))
+    >>> [f"{1e6 * time:.0f}" for time in strangers.response_time_s]
+    ['82', '96']
+    """
+    return predict_at(fit, load_at_share(fit, at) if isinstance(at, PeakShare) else at, refuse=refuse)
 
 
 def load_at_share(fit: Calibration, asked: PeakShare) -> ArrivalRate | ClosedLoad:
@@ -69,7 +93,7 @@ def objective_under(fit: Calibration, time_s: float, load: ArrivalRate | ClosedL
     >>> from measure import ArrivalRate
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> round(objective_under(drive, 100e-6, ArrivalRate()).load / 1e3)
-    431
+    424
     """
     if is_own_kind(fit.load_type, load):
         return objective_knee(fit, time_s)
@@ -106,7 +130,7 @@ def _looked_at(fit: Calibration, time_s: float, load: ArrivalRate | ClosedLoad) 
 def _response(fit: Calibration, load: ArrivalRate | ClosedLoad) -> Callable[[float], float]:
     """The predicted mean response time at a load of this kind."""
     if is_own_kind(fit.load_type, load) and not fit.is_seen_through_chain:
-        return lambda n: float(predict(fit, [n]).response_time_s[0])
+        return lambda n: float(predict_at(fit, [n]).response_time_s[0])
     drawn = drawn_under(fit, load)
     return lambda n: float(np.quantile(drawn(n), 0.5, method="inverted_cdf"))
 

@@ -395,9 +395,7 @@ TARGETS: dict[str, Target] = {
         network_file, ("data/*.toml",), ("calibrate.cli.theory.network_file",), lambda: iter((_NETWORK,))
     ),
     "server": Target(
-        server,
-        ("data/servers/*", "data/servers/*/*"),
-        ("measure.formats.server_reports", "measure.formats.servers", "measure.formats.load_tools"),
+        server, ("data/servers/*", "data/servers/*/*"), ("measure.formats.servers", "measure.formats.load_tools")
     ),
     "sample_log": Target(
         server, ("data/servers/field/jmeter.csv", "data/servers/locust/*"), ("measure.formats.sample_logs",)

@@ -12,7 +12,6 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.fits import with_unsteady_named
 from calibrate.cli.console import Result, labelled, table, warn
 from calibrate.cli.data import (
     CHANGED,
@@ -346,6 +345,8 @@ def calibrated_device(
     names = known_series(sweep.series, series, name)
 
     def compared(curve: str) -> Comparison:
+        from calibrate.fitting.left_out import with_unsteady_named
+
         loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
         made = calibrate.compare(sweep, loads, series=curve, model=model)
         fitted = with_unsteady_named(made.fit, sweep)

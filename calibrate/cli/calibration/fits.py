@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import calibrate
@@ -12,14 +12,10 @@ from calibrate.cli.console import labelled
 from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import Objective
-from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
-from measure.repeats import FEWEST_POINTS, flag_outliers
 from measure.units import counted, format_duration, with_interval
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from calibrate import Fit, NextLoad
     from calibrate.fitting.readings import Knee
     from calibrate.inference.parameters import Estimate
@@ -53,60 +49,14 @@ def calibrated(
 
     def fitted(name: str) -> Fit:
         made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
+        from calibrate.fitting.left_out import with_unsteady_named
+
         return with_unsteady_named(calibrate.with_origin(made, sweep), sweep)
 
     fits, refused = of_each(names, fitted, refusal)
     print_findings(findings_of(sweep, names))
     print_findings([doubt for f in fits.values() for doubt in calibrate.doubts_about(f, sweep)])
     return CalibratedCurves([*fits.values()], sweep, refused)
-
-
-def on_course(sweep: measure.Sweep) -> list[float]:
-    """The loads of one curve without those that are unsteady or off its course.
-
-    A point is left out where the audit flags it against its neighbours, or where its run was not steady and the other
-    points predict another throughput. The lightest load stays: it alone tells the idle latency, of which the others are
-    no witness.
-    """
-    points = sweep.points.sort_values("load")
-    loads = list(dict.fromkeys(points["load"].tolist()))
-    off = set(points["load"][flag_outliers(points) == "curve"]) - {loads[0]}
-    for load in [] if off else [n for n in _unsteady(points) if n != loads[0]]:
-        others = [n for n in loads if n != load]
-        band = calibrate.predict(calibrate.fit(sweep, others), [load]).throughput_band(0)
-        rate = float(points["throughput_per_s"][points["load"] == load].mean())
-        if not band[1] <= rate <= band[2]:
-            off = {load}
-            break
-    kept = [n for n in loads if n not in off]
-    return kept if len(kept) >= FEWEST_POINTS - 1 else loads
-
-
-def _unsteady(points: pd.DataFrame) -> list[float]:
-    """Loads of runs that were not steady by SNIA's definition, the worst first."""
-    if not set(STEADY) <= set(points):
-        return []
-    unsteady = points[points["steady"].eq(False)].sort_values("throughput_range", ascending=False)
-    return list(dict.fromkeys(unsteady["load"].tolist()))
-
-
-def with_unsteady_named(fit: Fit, sweep: measure.Sweep) -> Fit:
-    """A fit in doubt, with a note that says so, where it used an unsteady point that ``qsim knee`` leaves out."""
-    if fit.series not in sweep.series or not _unsteady(sweep.points[sweep.points["series"] == fit.series]):
-        return fit
-    kept = on_course(sweep.select(fit.series))
-    off = [n for n in fit.used if n not in kept]
-    if not off:
-        return fit
-    place = f"{fit.load_type.at(*off)} is off the course of the other points, and not every run was steady"
-    return replace(
-        fit, doubted=True, notes=(*fit.notes, f"{place}; qsim knee leaves it out, and so does {use_of(kept)}")
-    )
-
-
-def use_of(loads: Sequence[float]) -> str:
-    """The option that calibrates on these loads: ``--use 1,2,4``."""
-    return f"--use {','.join(f'{n:g}' for n in sorted(loads))}"
 
 
 def objective_of(

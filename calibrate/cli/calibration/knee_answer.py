@@ -15,13 +15,14 @@ import numpy as np
 
 import calibrate
 import measure
-from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document, on_course, use_of
+from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import print_findings
 from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import DriveOptions
 from calibrate.cli.options import Page
 from calibrate.cli.parsing import Objective
+from calibrate.fitting.left_out import on_course, use_of
 from calibrate.fitting.readings import Doubling, doubling
 from calibrate.inference.parameters import quantity
 from measure.command import HOST_BUSY

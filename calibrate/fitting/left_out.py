@@ -1,0 +1,61 @@
+"""Points that ``qsim knee`` leaves out of its fit, and what the other commands say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from calibrate.fitting.fit import Fit, fit
+from measure.formats.fio.steady_state import COLUMNS as STEADY
+from measure.repeats import FEWEST_POINTS, flag_outliers
+from measure.sweep import Sweep
+
+
+def on_course(sweep: Sweep) -> list[float]:
+    """The loads of one curve without those that are unsteady or off its course.
+
+    A point is left out where the audit flags it against its neighbours, or where its run was not steady and the other
+    points predict another throughput. The lightest load stays: it alone tells the idle latency, of which the others are
+    no witness.
+    """
+    points = sweep.points.sort_values("load")
+    loads = list(dict.fromkeys(points["load"].tolist()))
+    off = set(points["load"][flag_outliers(points) == "curve"]) - {loads[0]}
+    for load in [] if off else [n for n in _unsteady(points) if n != loads[0]]:
+        others = [n for n in loads if n != load]
+        band = fit(sweep, others).predict([load]).throughput_band(0)
+        rate = float(points["throughput_per_s"][points["load"] == load].mean())
+        if not band[1] <= rate <= band[2]:
+            off = {load}
+            break
+    kept = [n for n in loads if n not in off]
+    return kept if len(kept) >= FEWEST_POINTS - 1 else loads
+
+
+def _unsteady(points: pd.DataFrame) -> list[float]:
+    """Loads of runs that were not steady by SNIA's definition, the worst first."""
+    if not set(STEADY) <= set(points):
+        return []
+    unsteady = points[points["steady"].eq(False)].sort_values("throughput_range", ascending=False)
+    return list(dict.fromkeys(unsteady["load"].tolist()))
+
+
+def with_unsteady_named(made: Fit, sweep: Sweep) -> Fit:
+    """A fit in doubt, with a note that says so, where it used an unsteady point that ``qsim knee`` leaves out."""
+    if made.series not in sweep.series or not _unsteady(sweep.points[sweep.points["series"] == made.series]):
+        return made
+    kept = on_course(sweep.select(made.series))
+    off = [n for n in made.used if n not in kept]
+    if not off:
+        return made
+    place = f"{made.load_type.at(*off)} is off the course of the other points, and not every run was steady"
+    return replace(
+        made, doubted=True, notes=(*made.notes, f"{place}; qsim knee leaves it out, and so does {use_of(kept)}")
+    )
+
+
+def use_of(loads: Sequence[float]) -> str:
+    """The option that calibrates on these loads: ``--use 1,2,4``."""
+    return f"--use {','.join(f'{n:g}' for n in sorted(loads))}"
