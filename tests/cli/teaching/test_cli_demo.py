@@ -53,7 +53,7 @@ def test_a_disk_without_a_knee_is_said_and_the_known_device_is_shown(qsim, monke
         both = shutil.which("fio") and shutil.which("nbdkit")
         assert ("arrivals" in run.json) == bool(both)
         if both:
-            assert run.json["arrivals"]["verdict"].startswith("predicted from depths 1, 4, 16 of a closed test alone")
+            assert run.json["arrivals"]["verdict"].startswith("Predicted from depths 1, 4, 16 of a closed test alone")
             page = Path("qsim-demo/report.html").read_text()
             assert "The same device under Poisson arrivals" in page
             assert "Response time of strangers" in page
