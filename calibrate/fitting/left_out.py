@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 import pandas as pd
 
@@ -23,15 +24,18 @@ def on_course(sweep: Sweep) -> list[float]:
     points = sweep.points.sort_values("load")
     loads = list(dict.fromkeys(points["load"].tolist()))
     off = set(points["load"][flag_outliers(points) == "curve"]) - {loads[0]}
-    for load in [] if off else [n for n in _unsteady(points) if n != loads[0]]:
-        others = [n for n in loads if n != load]
-        band = fit(sweep, others).predict([load]).throughput_band(0)
-        rate = float(points["throughput_per_s"][points["load"] == load].mean())
-        if not band[1] <= rate <= band[2]:
-            off = {load}
-            break
+    if not off:
+        unsteady = (n for n in _unsteady(points) if n != loads[0])
+        off = set(islice((n for n in unsteady if not _as_the_others_say(sweep, n, loads)), 1))
     kept = [n for n in loads if n not in off]
     return kept if len(kept) >= FEWEST_POINTS - 1 else loads
+
+
+def _as_the_others_say(sweep: Sweep, load: float, loads: Sequence[float]) -> bool:
+    """Whether the throughput at a load lies in the band that the points at the other ``loads`` predict."""
+    _, low, high = fit(sweep, [n for n in loads if n != load]).predict([load]).throughput_band(0)
+    points = sweep.points
+    return low <= float(points["throughput_per_s"][points["load"] == load].mean()) <= high
 
 
 def _unsteady(points: pd.DataFrame) -> list[float]:

@@ -48,9 +48,9 @@ def calibrated(
     names = known_series(sweep.series, series)
 
     def fitted(name: str) -> Fit:
-        made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
         from calibrate.fitting.left_out import with_unsteady_named
 
+        made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
         return with_unsteady_named(calibrate.with_origin(made, sweep), sweep)
 
     fits, refused = of_each(names, fitted, refusal)

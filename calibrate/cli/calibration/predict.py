@@ -49,8 +49,8 @@ qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if work
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
 MOST_OUTSTANDING = 1e5
 """The largest load: a larger one is probably a time without its unit."""
-FIT, OF_TOOLS = '"schema"', ('"fio version"', '"http_reqs"')
-"""What a file of fits has near its beginning, and JSON of fio and of k6."""
+FIT = '"schema"'
+"""What a file of fits has near its beginning."""
 SHEET = "a data sheet has both, as --idle-latency 80us --peak-iops 600k"
 MEASURED = "a data sheet describes a drive of which nothing is measured"
 
@@ -180,10 +180,7 @@ def _fits(
 
 def _holds_points(data: Sequence[str]) -> bool:
     """Whether DATA is measured points, and not one file of fits."""
-    return len(data) > 1 or any(
-        path.is_dir() or any(mark in head for mark in OF_TOOLS) or (path.suffix.lower() != ".json" and FIT not in head)
-        for path, head in ((path, read_head(path)) for path in map(Path, data))
-    )
+    return len(data) > 1 or any(path.is_dir() or FIT not in read_head(path) for path in map(Path, data))
 
 
 def _predicted(
