@@ -356,3 +356,10 @@ def test_users_who_think_are_found_however_their_table_is_written(qsim, tmp_path
     assert found["knee"]["load"] == pytest.approx(knee, rel=within)
     assert found["parameters"]["Xmax"]["estimate"] == pytest.approx(peak, rel=within)
     assert found["parameters"]["R1"]["estimate"] == pytest.approx(0.01, rel=0.05)
+
+
+@pytest.mark.parametrize(("file", "load"), [("field/vllm.json", 30), ("bombardier-json/bombardier-c8.json", 8)])
+def test_the_json_of_any_tool_is_calibrated_on_and_not_taken_for_a_fit(qsim, file, load):
+    found = qsim("predict", str(KINDS.parent / "servers" / file), "--peak-iops", "5k", "--json")
+    assert found.code == 0, found.err
+    assert found.json["model"]["used"] == [load]
