@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 
 from measure.errors import DataError, StoreError
@@ -48,16 +47,6 @@ _DOCUMENT = re.compile(
 )
 _RUNS: tuple[Format, ...] = ("fio", "server")
 """Formats in which a file is one run, so that a second such file is a repeat."""
-
-_READERS = {
-    "fio": ("measure.fio.sweep", "read_fio_store"),
-    "drive": ("measure.fio.sweep", "read_fio_store"),
-    "memory_probe": ("measure.memory.probe", "read_memory_store"),
-    "mlc": ("measure.mlc", "read_mlc"),
-    "command": ("measure.command", "read_command_store"),
-    "known-device": ("measure.known_device.sweep", "read_device_store"),
-}
-"""Tool -> (module, function) that reads its sweep directories."""
 
 Part = tuple[str, Sweep]
 
@@ -110,15 +99,31 @@ def load_store(directory: Path) -> Sweep:
     try:
         store = SweepStore.read(directory)
         with reading(str(directory)):
-            tool = store.manifest.get("tool")
-            if tool in _READERS:
-                module, reader = _READERS[tool]
-                sweep: Sweep = getattr(import_module(module), reader)(store)
+            tool = str(store.manifest.get("tool"))
+            if reader := _reader_of(tool):
+                sweep = reader(store)
                 origin = replace(sweep.provenance, source=shown_name(sweep.provenance.source))
                 return replace(sweep, name=shown_name(sweep.name), provenance=origin)
     except (StoreError, OSError) as error:
         raise DataError(str(error)) from error
     raise DataError(f"{directory} holds a sweep by {tool!r}, which this version cannot read; update qsim")
+
+
+def _reader_of(tool: str) -> Callable[[SweepStore], Sweep] | None:
+    """What reads the sweep directories of a tool; None where this version does not know it."""
+    if tool in ("fio", "drive"):
+        from measure.fio.sweep import read_fio_store as reader
+    elif tool == "memory_probe":
+        from measure.memory.probe import read_memory_store as reader
+    elif tool == "mlc":
+        from measure.mlc import read_mlc as reader
+    elif tool == "command":
+        from measure.command import read_command_store as reader
+    elif tool == "known-device":
+        from measure.known_device.sweep import read_device_store as reader
+    else:
+        return None
+    return reader
 
 
 # --- what the files are ---------------------------------------------------------------------------------------------
