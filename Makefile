@@ -66,7 +66,7 @@ release-check: $(VENV)/.installed-test ## Build the release, check it, and run i
 	.ci/release-check $(BIN)/python
 
 .PHONY: mutants
-mutants: $(VENV)/.installed-test ## Change 200 places of the code, one at a time; say which changes no test notices (hours)
+mutants: $(VENV)/.installed-test ## Make 200 small changes in the code, one at a time, and list those that no test notices (hours)
 	$(BIN)/python -m pip install --quiet --prefer-binary --editable '.[mutants]'
 	$(BIN)/python tests/mutants.py
 
