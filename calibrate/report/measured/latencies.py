@@ -76,7 +76,7 @@ def _spread(table: LatencyTable) -> list[View]:
     points = table.points
     if not {"latency_s", "latency_sd_s"} <= set(points) or points["latency_s"].isna().all():
         return []
-    rows = pd.concat([part for _, part in _by_block(points.drop_duplicates("series"))], ignore_index=True)
+    rows = pd.concat(_by_block(points.drop_duplicates("series")), ignore_index=True)
     rows = rows.fillna({column: MEASURED for column in _OF_BOTH if column in rows})
     mean, deviation = (rows[c].to_numpy(float) for c in ("latency_s", "latency_sd_s"))
     axis = latency_axis(mean)
@@ -89,7 +89,7 @@ def _spread(table: LatencyTable) -> list[View]:
     return [View("spread", "Mean latency with its spread", _spread_caption(rows), rows, figure, text, answers=True)]
 
 
-def _by_block(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def _by_block(rows: pd.DataFrame) -> list[pd.DataFrame]:
     """The workloads by their names but for the last word, a read and a write with what they are together."""
     found = []
     for block, group in rows.groupby(rows["series"].str.rpartition(" ")[0], sort=False):
@@ -99,7 +99,7 @@ def _by_block(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
             mean, deviation = pooled(pair["latency_s"].tolist(), pair["latency_sd_s"].tolist(), [1, 1])
             row = {"series": f"{block} both", "read_fraction": 0.5, "latency_s": mean, "latency_sd_s": deviation}
             together = [pd.DataFrame([{**dict.fromkeys(group.columns, np.nan), **row, **_OF_BOTH}])]
-        found.append((str(block), pd.concat([group, *together], ignore_index=True)))
+        found.append(pd.concat([group, *together], ignore_index=True))
     return found
 
 
