@@ -29,7 +29,7 @@ Dev. 19; tail recursion as in Bruell & Balbo (1980), Computational Algorithms fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -181,13 +181,19 @@ def present(centre: Centre, log_rest: FloatArray, populations: Sequence[int]) ->
     return np.asarray(terms / terms.sum())
 
 
-def are_few_at_single_servers(centres: Sequence[Centre], populations: Sequence[int]) -> bool:
-    """Whether the constants can be added up as they are: one class, at single servers alone."""
-    return len(populations) == 1 and populations[0] <= FEW and all(c.speeds == (1.0,) for c in centres)
+def presence(
+    think_times: Sequence[float], centres: Sequence[Centre], populations: Sequence[int]
+) -> Callable[[int, Sequence[int]], FloatArray]:
+    """:func:`present` by the place of a station among ``centres``, for ``populations`` or one customer less."""
+    if len(populations) == 1 and populations[0] <= FEW and all(c.speeds == (1.0,) for c in centres):
+        found = at_single_servers(think_times[0], [c.demands[0] for c in centres], populations[0])
+        return lambda i, numbers: found[numbers[0]][i]
+    rests = without_each(empty_network(think_times, populations), centres)
+    return lambda i, numbers: present(centres[i], rests[i], numbers)
 
 
-def at_single_servers(thinking: float, demands: Sequence[float], population: int) -> list[list[FloatArray]]:
-    """:func:`present` for one customer less, and for all, at each station; the terms as they are, not their logarithms.
+def at_single_servers(thinking: float, demands: Sequence[float], population: int) -> dict[int, FloatArray]:
+    """:func:`present` for one customer less, and for all: a row a station; the terms as they are, not logarithms.
 
     Fᵢ is the convolution of the stations before i, with the delays, and those after it. In the unit of
     :func:`time_unit` no demand is above 1 and Z + ΣD at most N, so that 1 <= G(N) and G(n) <= 4ᴺ for n <= N.
@@ -197,16 +203,21 @@ def at_single_servers(thinking: float, demands: Sequence[float], population: int
         delays.append(delays[-1] * thinking / n)
     before, after = [delays], [[1.0, *[0.0] * population]]
     for d in demands[:-1]:
-        before.append(list(accumulate(before[-1], lambda t, source, d=d: source + d * t)))  # type: ignore[misc]
+        before.append(_with_single_server(d, before[-1]))
     for d in demands[:0:-1]:
-        after.append(list(accumulate(after[-1], lambda t, source, d=d: source + d * t)))  # type: ignore[misc]
+        after.append(_with_single_server(d, after[-1]))
     powers = np.power.outer(np.array(demands), np.arange(population + 1))
     rests = np.array([np.convolve(a, b)[: population + 1] for a, b in zip(before, reversed(after), strict=True)])
-    found = []
+    found = {}
     for N in (population - 1, population):
         terms = powers[:, : N + 1] * rests[:, N::-1]
-        found.append(terms / terms.sum(axis=1, keepdims=True))
-    return [list(pair) for pair in zip(*found, strict=True)]
+        found[N] = terms / terms.sum(axis=1, keepdims=True)
+    return found
+
+
+def _with_single_server(demand: float, constants: Sequence[float]) -> list[float]:
+    """The constants G(0), G(1), ... with one more station: G(n) + D·G'(n - 1)."""
+    return list(accumulate(constants, lambda fewer, here: here + demand * fewer))
 
 
 def convolution_terms(centre: Centre, shape: tuple[int, ...]) -> int:

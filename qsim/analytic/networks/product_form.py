@@ -106,22 +106,16 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
     populations, think_times = view.populations, view.think_times
     unit = normalizing.time_unit(populations, think_times, centres)
     scaled, thinking = [c.in_units_of(unit) for c in centres], [Z / unit for Z in think_times]
-    rests: Sequence[FloatArray | None] = [None] * len(centres)
-    found: list[list[FloatArray]] = []
-    if normalizing.are_few_at_single_servers(scaled, populations):
-        found = normalizing.at_single_servers(thinking[0], [c.demands[0] for c in scaled], populations[0])
-    else:
-        rests = normalizing.without_each(normalizing.empty_network(thinking, populations), scaled)
+    present = normalizing.presence(thinking, scaled, populations)
     W, Wq, p_wait = np.zeros((3, len(centres), len(populations)))
     states, times = [], []
-    for i, (station, centre, rest) in enumerate(zip(view.stations, scaled, rests, strict=True)):
+    for i, (station, centre) in enumerate(zip(view.stations, scaled, strict=True)):
         in_turn, speeds = station.in_turn, station.station.speeds is not None
         law = None
         for r in range(len(populations)):
             if centre.demands[r] == 0:
                 continue
-            fewer = [n - (s == r) for s, n in enumerate(populations)]
-            seen = found[i][0] if rest is None else normalizing.present(centre, rest, fewer)
+            seen = present(i, [n - (s == r) for s, n in enumerate(populations)])
             k = np.arange(1, seen.size + 1)
             slowdown = k / centre.speed(k)
             queued = (k - 1) / centre.speed(k) if speeds else slowdown - 1
@@ -130,8 +124,7 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
             p_wait[i, r] = waits if in_turn else math.nan  # others delay those already served
             if len(populations) == 1 and in_turn and not speeds and station.queues == 1:
                 law = FirstComeTimes(tuple(seen.tolist()), services[i, r], station.servers)
-        here = found[i][1] if rest is None else normalizing.present(centre, rest, populations)
-        states.append(TabulatedStates(tuple(here.tolist())))
+        states.append(TabulatedStates(tuple(present(i, populations).tolist())))
         times.append(law)
     return VisitTimes(W, Wq, p_wait, states, times)
 
