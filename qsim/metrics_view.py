@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from qsim.metrics import SYMBOLS, Metrics
+from qsim.metrics import SYMBOLS, Interval, Metrics
 from qsim.models.network import Network
 from qsim.text_table import table, without_empty
 
@@ -27,7 +27,7 @@ LOSSES = {
 }
 """The meaning of two values where arrivals are lost: they are not shares of the same arrivals."""
 
-NO_WAITING = "no wait is shown: a station works at a rate by the number present, and serves them together"
+NO_WAITING = "no wait is shown: a station serves all present together, at a rate that depends on their number"
 
 MOST_DRAWN = 256  # states in a figure
 LONGEST_DRAWN, POINTS_DRAWN = 0.995, 201  # times in a figure
@@ -71,7 +71,7 @@ def _answer(metrics: Metrics, show: ShowValue) -> str:
     ends = f" ({show('W', between[0])} to {show('W', between[1])})" if between else ""
     stays = f"a customer stays W = {show('W', metrics.W)}{ends} on average"
     waits = f"{show('Wq', metrics.Wq)} of it waiting"
-    known = [(metrics.W, stays), (math.nan if _serves_together(metrics) else metrics.Wq, waits)]
+    known = [(metrics.W, stays), (_value(metrics, "Wq"), waits)]
     parts = [
         ", ".join(words for value, words in known if not math.isnan(value)),
         "" if math.isnan(metrics.L) else f"L = {metrics.L:.4g} present",
@@ -122,8 +122,18 @@ def _cell(part: Metrics, name: str, show: ShowValue) -> str:
 
 
 def _value(metrics: Metrics, name: str) -> float:
-    """The value of that name; NaN where it is unknown, or a wait where it has no meaning."""
-    return math.nan if name in WAITS and _serves_together(metrics) else float(getattr(metrics, name))
+    """The value of that name; NaN where it is unknown or has no meaning."""
+    return float(getattr(metrics, name)) if _has_meaning(metrics, name) else math.nan
+
+
+def _intervals(metrics: Metrics) -> dict[str, Interval]:
+    """The intervals of the values that have a meaning."""
+    return {name: ends for name, ends in metrics.intervals.items() if _has_meaning(metrics, name)}
+
+
+def _has_meaning(metrics: Metrics, name: str) -> bool:
+    """Whether it is no wait where a station serves all present together."""
+    return name not in WAITS or not _serves_together(metrics)
 
 
 def _serves_together(metrics: Metrics) -> bool:
@@ -146,7 +156,7 @@ def document(metrics: Metrics) -> dict[str, Any]:
         "kind": metrics.kind,
         "kinds": {name: metrics.kind_of(name) for name in SYMBOLS},
         "method": metrics.method,
-        "intervals": {name: [plain(low), plain(high)] for name, (low, high) in metrics.intervals.items()},
+        "intervals": {name: [plain(low), plain(high)] for name, (low, high) in _intervals(metrics).items()},
         "confidence": metrics.confidence,
         "customers": metrics.customers,
         "warmup": metrics.warmup,
@@ -170,10 +180,11 @@ def frame(metrics: Metrics) -> pd.DataFrame:
 
 def _frame_row(part: Metrics) -> dict[str, float]:
     row: dict[str, float] = {}
+    between = _intervals(part)
     for name in SYMBOLS:
-        row[name] = getattr(part, name)
-        if name in part.intervals:
-            row[f"{name}_low"], row[f"{name}_high"] = part.intervals[name]
+        row[name] = _value(part, name)
+        if name in between:
+            row[f"{name}_low"], row[f"{name}_high"] = between[name]
     return row
 
 

@@ -8,7 +8,7 @@ from made_up import points_at
 
 from calibrate import fit, predict, system
 from measure.sweep import Sweep
-from qsim import Network, solve
+from qsim import Delay, Exponential, Network, Station, simulate, solve
 
 DEPTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 FALLS = np.array([15.2, 28.0, 55.9, 77.1, 79.9, 70.3, 42.7])
@@ -31,9 +31,21 @@ def test_fit_prediction_and_application_have_one_peak(rates: np.ndarray) -> None
 def test_no_wait_is_shown_where_all_present_are_served_together() -> None:
     """W 557 µs, "548 µs of it waiting", of a drive whose lone request takes 135 µs."""
     station = fit(Sweep(points_at(DEPTHS, RISES))).station()
-    text = str(solve(Network({"drive": station}, 64)))
+    solved = solve(Network({"drive": station}, 64))
+    text = str(solved)
     assert "waiting" not in text
     assert "no wait is shown" in text
+    assert solved.to_dict()["Wq"] is None
+    assert solved.to_frame()[["Lq", "Wq"]].isna().all(axis=None)
+
+
+def test_no_interval_of_a_wait_is_shown_where_all_present_are_served_together() -> None:
+    station = Station(Exponential(1.0), speeds=(1.0, 1.5))
+    found = simulate(Network({"users": Delay(1.0), "drive": station}, 4), customers=10_000, seed=1)
+    assert {"W", "Wq"} <= set(found.intervals)
+    assert not {"Lq", "Wq"} & set(found.to_dict()["intervals"])
+    assert "W_low" in found.to_frame()
+    assert not {"Lq_low", "Wq_low"} & set(found.to_frame())
 
 
 def test_a_share_of_draws_is_not_rounded_to_all() -> None:
