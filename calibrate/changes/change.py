@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,9 @@ from measure.sweep import Sweep
 from measure.ties import first_highest
 from measure.units import counted
 from qsim.result import Result
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Verdict = Literal["slower", "faster", "same", "undecided"]
 LEVEL = 0.95
@@ -169,21 +172,13 @@ class Change(Result):
         """A row for each load."""
         return pd.DataFrame([_flat(c) for c in self.loads])
 
-    def plot(self) -> Any:
-        """A plotly Figure: the change at each load with its interval."""
-        frame = self.to_frame()
-        frame["above"], frame["below"] = frame["high_pct"] - frame["change_pct"], frame["change_pct"] - frame["low_pct"]
-        return frame.plot(
-            kind="scatter",
-            x="load",
-            y="change_pct",
-            error_y="above",
-            error_y_minus="below",
-            color="quantity",
-            log_x=bool((frame["load"] > 0).all()),
-            labels={"change_pct": "change (%)", "load": self.load_type.name},
-            backend="plotly",
-        )
+    def plot(self) -> Figure:
+        """The change at each load with its interval."""
+        from calibrate.report.plots import interval_figure
+
+        frame, labels = self.to_frame(), {"change_pct": "change (%)", "load": self.load_type.name}
+        log, ends = bool((frame["load"] > 0).all()), ("low_pct", "high_pct")
+        return interval_figure(frame, "load", "change_pct", ends, color="quantity", log_x=log, labels=labels)
 
     def __repr__(self) -> str:
         from calibrate.changes.answer import short_text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from calibrate.tails.results import Tails
 from measure.loads import ArrivalRate, ClosedLoad
 
 if TYPE_CHECKING:
+    import pandas as pd
     from plotly.graph_objects import Figure
 
 
@@ -79,6 +81,13 @@ def service_figure(fit: ServiceFit) -> Figure:
     figure.add_band(axis.of(at), low, high, BLUE, name="90 % interval", showlegend=True)
     figure.add_scatter(x=axis.of(at), y=below, mode="lines", name=fit.best.name, line=solid(BLUE))
     return figure.to_plotly()
+
+
+def interval_figure(frame: pd.DataFrame, x: str, y: str, ends: Sequence[str], **options: Any) -> Figure:
+    """A column of a table over another, each point with its interval, which is between the columns ``ends``."""
+    below, above = (abs(frame[end] - frame[y]) for end in ends)
+    bars = frame.assign(below=below, above=above)
+    return bars.plot(kind="scatter", x=x, y=y, error_y="above", error_y_minus="below", backend="plotly", **options)
 
 
 def surface_figure(compared: SurfaceComparison) -> Figure | None:

@@ -25,6 +25,7 @@ from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 Row = dict[str, Any]
 """Plain values in SI units by the names of the columns."""
@@ -125,24 +126,14 @@ class SurfacePrediction(Tabled):
         columns["extrapolated"] = self.extrapolated
         return [{name: values[i].item() for name, values in columns.items()} for i in range(len(self.places))]
 
-    def plot(self) -> Any:
-        """A plotly Figure: the predicted throughput with its band against the outstanding requests, by block size."""
-        frame = self.to_frame()
-        throughput = frame["predicted_throughput_per_s"]
-        frame["above"] = frame["predicted_throughput_high_per_s"] - throughput
-        frame["below"] = throughput - frame["predicted_throughput_low_per_s"]
-        frame["block_bytes"] = frame["block_bytes"].astype(str)
-        return frame.plot(
-            kind="scatter",
-            x="outstanding",
-            y="predicted_throughput_per_s",
-            error_y="above",
-            error_y_minus="below",
-            color="block_bytes",
-            symbol="read_fraction",
-            log_x=True,
-            backend="plotly",
-        )
+    def plot(self) -> Figure:
+        """The predicted throughput with its band against the outstanding requests, by block size."""
+        from calibrate.report.plots import interval_figure
+
+        frame = self.to_frame().astype({"block_bytes": str})  # sizes are names, each with a colour
+        throughput, *ends = PREDICTED
+        looks = {"color": "block_bytes", "symbol": "read_fraction", "log_x": True}
+        return interval_figure(frame, "outstanding", throughput, ends, **looks)
 
     def __repr__(self) -> str:
         return f"SurfacePrediction at {len(self.places)} places, {100 * LEVEL:g} % bands\n{self.table(most=5)}"

@@ -197,6 +197,19 @@ def test_places_beyond_the_corners_are_marked_and_less_sure() -> None:
     assert (beyond.response_time_s * beyond.throughput_per_s).tolist() == pytest.approx([16, 16])
 
 
+def test_a_plot_of_predictions_has_their_bands() -> None:
+    points = known(grid())
+    found = fit_surface(points, corners(points.places)).predict(points.places)
+    ends = [
+        (y - below, y + above)
+        for t in found.plot().data
+        for y, below, above in zip(t.y, t.error_y.arrayminus, t.error_y.array, strict=True)
+    ]
+    lows, highs = (sorted(end) for end in zip(*ends, strict=True))
+    assert lows == pytest.approx(sorted(found.throughput_low_per_s))
+    assert highs == pytest.approx(sorted(found.throughput_high_per_s))
+
+
 def test_the_same_points_give_the_same_figures_in_any_order() -> None:
     points = known(grid())
     used = corners(points.places)
