@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
+from calibrate.inference.parameters import Array
 from calibrate.report.drawing import GREY, LOG, PURPLE, Drawing, spans_decade
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.tables import axis_of
 from calibrate.report.view import View
-from measure.origin import MEASURED, as_measured
+from measure.origin import MEASURED, ORIGIN, as_measured
 from measure.units import format_duration, format_rate
 
 NEAR = 1.5
@@ -84,26 +85,31 @@ def _rate_lines(measured: MeasuredData, sheet: DataSheet) -> list[str]:
             lines.append(f"The data have no 100 % {name} to hold against the data sheet.")
             continue
         what = name.capitalize() if table["read_fraction"].notna().any() else "Requests of an unknown mix"
-        row = rows.iloc[int(np.nanargmax(as_measured(rows, "throughput_per_s")))]
-        best = format_rate(float(row["throughput_per_s"]))
-        if (origin := row["throughput_origin"]) != MEASURED:
-            best += f" ({origin})"
-        ratio = against(float(row["throughput_per_s"]) / rate)
-        where = _place(measured, row)
-        lines.append(f"{what} reach {best} at most ({where}): {ratio} the data sheet's {format_rate(rate)}.")
+        most, origin, where = _extreme(measured, rows, "throughput_per_s", np.nanargmax)
+        best = f"{format_rate(most)}{origin} at most ({where})"
+        lines.append(f"{what} reach {best}: {against(most / rate)} the data sheet's {format_rate(rate)}.")
     return lines
 
 
 def _latency_lines(measured: MeasuredData, sheet: DataSheet) -> list[str]:
     if sheet.latency_s is None:
         return []
-    means = as_measured(measured.table, "latency_s")
-    least, where = float(np.nanmin(means)), _place(measured, measured.table.iloc[int(np.nanargmin(means))])
-    ratio = against(least / sheet.latency_s)
+    least, origin, where = _extreme(measured, measured.table, "latency_s", np.nanargmin)
     return [
-        f"The shortest mean latency is {format_duration(least)} ({where}): "
-        f"{ratio} the data sheet's {format_duration(sheet.latency_s)}."
+        f"The shortest mean latency is {format_duration(least)}{origin} ({where}): "
+        f"{against(least / sheet.latency_s)} the data sheet's {format_duration(sheet.latency_s)}."
     ]
+
+
+def _extreme(
+    measured: MeasuredData, rows: pd.DataFrame, figure: str, place: Callable[[Array], np.intp]
+) -> tuple[float, str, str]:
+    """The highest or the lowest value of a figure, its origin in brackets where not measured, and where it was."""
+    values = as_measured(rows, figure)
+    at = int(place(values))
+    row, value = rows.iloc[at], float(values[at])
+    origin = row[ORIGIN[figure]] if value == row[figure] else MEASURED
+    return value, "" if origin == MEASURED else f" ({origin})", _place(measured, row)
 
 
 def against(ratio: float) -> str:

@@ -16,6 +16,7 @@ from calibrate.report.measured import (
     latency_section,
     measured,
     published,
+    sheet_lines,
     views_of,
     with_sheet,
 )
@@ -24,6 +25,7 @@ from calibrate.report.measured.grids import crossover
 from calibrate.report.view import View
 from measure import Sweep
 from measure.datasets import dataset_latencies
+from measure.units import format_duration
 
 KIB = 1024
 
@@ -136,6 +138,15 @@ def test_a_data_sheets_figures_are_lines_in_the_units_of_the_axis() -> None:
         (promised,) = [t for t in drawn(view(found, name)).data if t.name == line]
         assert list(promised.y) == pytest.approx([y, y])
     assert "2.4 times the data sheet's" in view(found, "latency-against-load").caption
+
+
+@pytest.mark.parametrize(("origin", "said"), [("measured", " ("), ("computed: N / X", " (computed: N / X) (")])
+def test_a_computed_latency_beside_a_data_sheets_says_so(origin: str, said: str) -> None:
+    data = published("004-ssd-depth")
+    of_origin = dataclasses.replace(data, table=data.table.assign(latency_origin=origin))
+    (line,) = sheet_lines(of_origin, DataSheet(latency_s=80e-6))
+    least = format_duration(float(data.table["latency_s"].min()))
+    assert line.startswith(f"The shortest mean latency is {least}{said}{data.table['series'].iloc[0]}")
 
 
 def test_percentiles_of_a_table_without_a_curve_are_drawn_over_its_load() -> None:
