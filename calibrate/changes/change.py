@@ -380,7 +380,7 @@ def usual(kind: Load) -> Sequence[Quantity]:
 
 
 def _measured(sweep: Sweep, column: str, loads: Array) -> Mapping[Quantity, Mask]:
-    """At which of the common ``loads`` (m,) all runs of a sweep measured each figure."""
+    """For each figure, the common ``loads`` (m,) where every run of a sweep measured it."""
     here = _alike(sweep.points[column].to_numpy(float), loads)
     missing = {q: ~rows_to_judge(sweep.points, [c])[:, np.newaxis] for q, c in COLUMNS.items()}
     return {q: np.asarray(~(here & rows).any(axis=0)) for q, rows in missing.items()}
@@ -404,12 +404,12 @@ def _judged(
             "so nothing was measured in both; measure both figures"
         )
     words = [] if wanted == usual(kind) else ["response times alone are compared: the throughput was computed"]
-    words += [] if kept.all() else [f"{kind.at(*loads[~kept])} left out: not measured in both"]
+    words += [] if kept.all() else [f"{kind.at(*loads[~kept])} left out: not measured in all sweeps"]
     return wanted, loads[kept], "; ".join(words)
 
 
 def _computed(points: Sequence[pd.DataFrame]) -> dict[Quantity, str]:
-    """Why figures in the rows of both sweeps were not measured, by figure."""
+    """Why figures in the rows of the sweeps were not measured, by figure."""
     found: dict[Quantity, str] = {}
     for quantity, column in COLUMNS.items():
         origins = dict.fromkeys(o for rows in points for o in rows[ORIGIN[column]] if not can_judge(o))

@@ -318,11 +318,11 @@ def test_where_the_throughput_was_computed_response_times_alone_are_compared_and
     assert text.splitlines()[-1] == "=  computed, not measured: throughput (N / R)"
 
 
-def test_loads_that_were_not_measured_in_both_are_left_out_and_said() -> None:
+def test_loads_that_were_not_measured_in_all_sweeps_are_left_out_and_said() -> None:
     origins = ["computed: N / R", *["measured"] * 5]
     found = change(of_origin(HEALTHY, throughput_origin=origins), of_origin(HEALTHY, latency_origin="computed: N / X"))
     assert [c.load for c in found.loads] == LOADS_OF_J1[1:].tolist()
-    assert found.basis == "1 client left out: not measured in both"
+    assert found.basis == "1 client left out: not measured in all sweeps"
     assert "latency at 4 clients" in load_table(found)
 
 
