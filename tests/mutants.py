@@ -42,8 +42,8 @@ CHANGES = re.compile(
 NAMED_NUMBER = re.compile(r"_?[A-Z][A-Z0-9_]*(, [A-Z_]+)* = ")
 PYTEST = ("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
 MARKS = "not slow and not live and not tools"
-NO_TESTS = 5
-"""The exit code of pytest where it has none to run."""
+SOME_FAILED, NO_TESTS = 1, 5
+"""The exit codes of pytest where some failed, and where it has none to run."""
 
 
 def drawn(modules: Sequence[Path], number: int, seed: int) -> Iterator[tuple[Path, list[MutationSpec]]]:
@@ -97,6 +97,8 @@ def outcome(module: Path, changes: Sequence[MutationSpec]) -> Iterator[tuple[str
     command = [sys.executable, *PYTEST, "-m", MARKS, *tests]
     unchanged = subprocess.run(command, capture_output=True, text=True, check=False) if tests else None
     if unchanged is not None:  # what fails without a change, on a busy machine perhaps, says nothing
+        if unchanged.returncode not in {0, SOME_FAILED, NO_TESTS}:  # what cannot be run would kill every mutant
+            raise SystemExit(f"the tests of {module} do not run:\n{unchanged.stdout}{unchanged.stderr}")
         failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", unchanged.stdout, re.MULTILINE)
         command += ["-x", *(f"--deselect={test}" for test in failed)]
     for change in changes:
