@@ -59,8 +59,8 @@ def _figures(compared: Comparison, peak: MeasuredPeak | None, moves: float = 0.0
     fit = replace(compared.fit, between_runs=max(compared.fit.between_runs, moves))
     load, series, found = fit.load_type, compared.series, []
     if peak is not None:
-        if isinstance(load, ClosedLoad):
-            what = f"{load.heading} with 90 % of the highest throughput, measured, {series}"
+        if peak.ninety is not None:
+            what = f"{load.heading} with 90 % of the highest throughput, read between measured points, {series}"
             found.append(_beside(load.figure(peak.ninety), knee_figure(fit, knee=fit.ninety), what))
         what = f"highest {load.rate_name}, measured at {peak.place}, {series}"
         found.append(_beside(peak.highest, peak_figure(fit), what))

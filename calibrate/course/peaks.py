@@ -17,13 +17,16 @@ UNDER_ARRIVALS = " under Poisson arrivals"
 
 @dataclass(frozen=True)
 class MeasuredPeak:
-    """The highest throughput of a workload, the ``load`` where it was measured, and where 90 % of it is reached."""
+    """The highest throughput of a workload, and the ``load`` where it was measured.
+
+    ``ninety`` is where 90 % of it is reached, read between the measured loads; None over delays.
+    """
 
     series: str
     load_type: Load
     load: float
     throughput_per_s: float
-    ninety: float
+    ninety: float | None
 
     @property
     def highest(self) -> str:
@@ -38,9 +41,10 @@ class MeasuredPeak:
     def sentence(self) -> str:
         """Both readings, for a page that predicts the peak."""
         first = f"Measured, {self.series}: the highest {self.load_type.rate_name} is {self.highest}, at {self.place}"
-        if isinstance(self.load_type, InjectedDelay):
+        if self.ninety is None:
             return f"{first}."
-        return f"{first}; 90 % of it is reached at {self.load_type.place(self.load_type.figure(self.ninety))}."
+        ninety = self.load_type.place(self.load_type.figure(self.ninety))
+        return f"{first}; 90 % of it is reached at {ninety}, read between measured points."
 
 
 def measured_peak(series: str, comparisons: Iterable[Comparison]) -> MeasuredPeak | None:
@@ -55,5 +59,5 @@ def measured_peak(series: str, comparisons: Iterable[Comparison]) -> MeasuredPea
     if len(rates) < 2:
         return None
     found = rates.index.to_numpy(float), rates.to_numpy(float)
-    ninety = ninety_among(*found, delays=isinstance(load, InjectedDelay))
+    ninety = None if isinstance(load, InjectedDelay) else ninety_among(*found)
     return MeasuredPeak(name, load, float(found[0][rates.argmax()]), float(rates.max()), ninety)

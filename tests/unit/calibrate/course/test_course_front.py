@@ -22,7 +22,7 @@ def test_a_drive_leads_with_its_measured_knee_and_peak_and_the_predictions_besid
     assert "Sabrent" in front.device
     assert len(front.figures) == 5
     assert [f.what for f in front.figures[:3]] == [
-        "depth with 90 % of the highest throughput, measured, 16 KiB",
+        "depth with 90 % of the highest throughput, read between measured points, 16 KiB",
         "highest throughput, measured at depth 32, 16 KiB",
         "latency, measured at depth 1, 16 KiB",
     ]
@@ -62,7 +62,7 @@ def test_every_page_that_predicts_a_peak_names_the_one_that_was_measured() -> No
     assert len(set(said)) == 1
     front = front_of(sections)
     assert f"the highest throughput is {front.figures[1].value}, at depth 32;" in said[0]
-    assert said[0].endswith(f"90 % of it is reached at depth {front.figures[0].value}.")
+    assert said[0].endswith(f"90 % of it is reached at depth {front.figures[0].value}, read between measured points.")
 
 
 def test_no_measured_page_prints_the_peak_of_a_fit_and_the_first_curve_is_the_predicted_one() -> None:
