@@ -9,10 +9,9 @@ import pandas as pd
 
 from calibrate.fitting.readings import ninety_among
 from calibrate.prediction.comparison import Comparison
+from measure.fio.points import UNDER_ARRIVALS
 from measure.loads import ClosedLoad, InjectedDelay, Load
 from measure.origin import judged
-
-UNDER_ARRIVALS = " under Poisson arrivals"
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class MeasuredPeak:
 
 def measured_peak(series: str, comparisons: Iterable[Comparison]) -> MeasuredPeak | None:
     """The highest measured throughput of a workload in all sweeps over a depth or a delay; None below two loads."""
-    name = series.removesuffix(UNDER_ARRIVALS)
+    name = series.removesuffix(f" {UNDER_ARRIVALS}")
     curves = [c for c in comparisons if c.series == name and isinstance(c.points.load_type, ClosedLoad | InjectedDelay)]
     if not curves:
         return None

@@ -27,6 +27,8 @@ from measure.store.directory import StoredPoint
 from measure.sweep import IN_BURSTS, describe_series
 from measure.units import counted, format_bytes, format_rate
 
+UNDER_ARRIVALS = "under Poisson arrivals"
+"""What the name of an open curve has beside that of its workload."""
 BUSY = 0.05  # the largest share of time that a submitting job may be busy
 SHORT = 0.02  # relative shortfall of arrivals from which the device counts as overloaded
 BURST_REASON = corrected(
@@ -191,7 +193,7 @@ def _names(points: Sequence[MeasuredPoint]) -> list[str]:
     depths: dict[str, set[int]] = {}
     bases = []
     for job in (p.job for p in points):
-        arrivals = ["under Poisson arrivals"] if job.is_open else []
+        arrivals = [UNDER_ARRIVALS] if job.is_open else []
         bases.append(describe_series(job.block_bytes, job.read_percent / 100, job.pattern, arrivals))
         depths.setdefault(bases[-1], set()).add(job.depth)
     return [
