@@ -187,9 +187,11 @@ def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean:
 
 REGULAR, BY_CHANCE = 0.6, 0.03
 """The least coherence of regular bursts, and the share of runs with bursts at random times that pass for regular."""
-FEWEST_BURSTS, LEVELS, STEPS = 3, 0.8, 20
-"""Bursts in a run that show a period; the share of the largest coherence that its overtones reach as well; steps of
-the frequencies that are tried, by the reciprocal of the run's length."""
+FEWEST_BURSTS, STEPS = 3, 20
+"""Bursts in a run that show a period; frequencies that are tried for each burst more in the run."""
+ABOUT_AS_COHERENT, BELOW_OVERTONES = 0.8, 1.5
+"""Bursts are about as coherent at the overtones of their frequency: the lowest with the first share of the largest
+coherence is that of the bursts, and its peak lies below the second multiple of it."""
 
 
 def rate_in_bursts(intervals: Intervals, sent: int, completed: int, runtime_s: float) -> float | None:
@@ -208,7 +210,7 @@ def rate_in_bursts(intervals: Intervals, sent: int, completed: int, runtime_s: f
     if period_s is None or not sent:
         return None
     periods = max(1, round(runtime_s / period_s))
-    bursts = math.ceil(periods * sent / completed - ROUNDING)
+    bursts = math.ceil(periods * sent / completed)
     return sent / bursts * periods / runtime_s
 
 
@@ -221,16 +223,17 @@ def _period_s(intervals: Intervals) -> float | None:
     if len(intervals) < FEWEST_INTERVALS:
         return None
     ends, rates = np.array(intervals.end_s), np.array(intervals.throughput_per_s)
-    weights, whole_s = rates * np.diff(ends, prepend=0.0), ends[-1]
-    highest = len(ends) / (2 * whole_s)
-    tried = np.arange(FEWEST_BURSTS / whole_s, highest, 1 / (STEPS * whole_s))
-    if not len(tried) or not weights.sum() > 0:
+    requests, whole_s = rates * np.diff(ends, prepend=0.0), ends[-1]
+    most_bursts = len(ends) / 2  # with an interval between two of them
+    tried = np.arange(FEWEST_BURSTS, most_bursts, 1 / STEPS) / whole_s
+    total = requests.sum()
+    if not len(tried) or not total > 0:
         return None
-    coherence = np.abs(np.exp(2j * np.pi * np.outer(tried, ends)) @ weights) / weights.sum()
-    first = int(np.argmax(coherence >= LEVELS * coherence.max()))
-    best = first + int(np.argmax(coherence[first:][tried[first:] < 1.5 * tried[first]]))
-    alike = weights.sum() ** 2 / float(weights @ weights)
-    by_chance = math.sqrt(math.log(highest * whole_s / BY_CHANCE) / alike)
+    coherence = np.abs(np.exp(2j * np.pi * np.outer(tried, ends)) @ requests) / total
+    lowest = tried[np.argmax(coherence >= ABOUT_AS_COHERENT * coherence.max())]
+    best = int(np.argmax(coherence[tried < BELOW_OVERTONES * lowest]))
+    intervals_used = total**2 / float(requests @ requests)  # if each of them had as many requests
+    by_chance = math.sqrt(math.log(most_bursts / BY_CHANCE) / intervals_used)
     return float(1 / tried[best]) if coherence[best] >= max(REGULAR, by_chance) else None
 
 

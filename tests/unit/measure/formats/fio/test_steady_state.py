@@ -276,6 +276,13 @@ def test_the_count_stands_where_requests_do_not_come_in_bursts() -> None:
     assert rate_in_bursts(counted(fast, 1.4), len(fast), len(fast), 1.4) is None
 
 
+@pytest.mark.parametrize("waves", [0.5, 1.0])
+def test_the_count_stands_where_a_rate_rises_and_falls_in_waves(waves: float) -> None:
+    ends = np.arange(0.01, 2.001, 0.01)
+    rates = 1000 * (1 + waves * np.sin(2 * np.pi * ends / 0.1))
+    assert rate_in_bursts(Intervals(tuple(ends.tolist()), tuple(rates.tolist())), 2000, 2000, 2.0) is None
+
+
 @pytest.mark.parametrize("each_s", [0.01, 0.04])
 def test_the_count_stands_where_bursts_come_at_random(each_s: float) -> None:
     rng = np.random.default_rng(1)
