@@ -31,9 +31,9 @@ LATENCY_REASON = corrected("without the wait at the end of the run; fio times it
 VARIABLE = ("bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand")
 DEFAULT_BLOCK_BYTES = 4096
 LIMITING = ("rate", "rate_iops", "thinktime")
+"""Options of jobs that wait between requests."""
 SEARCHED = "latency-target"
 """The check of a job whose depth fio varied, so that no depth is its load."""
-"""Options of jobs that wait between requests."""
 
 
 @dataclass(frozen=True)

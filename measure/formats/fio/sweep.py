@@ -106,7 +106,7 @@ def sweep_of_all(records: Iterable[FioRecord], findings: Iterable[Finding] = (),
             raise DataError("no fio output was given; name at least one file")
         count = f" (and {len(refusals) - 1} more like it)" if len(refusals) > 1 else ""
         raise DataError(f"{refusals[0]}{count}")
-    return sweep_of_points(_named([_point(record) for record in usable]), findings)
+    return _of_its_kind([_point(record) for record in usable], findings)
 
 
 def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) -> Sweep:
@@ -130,17 +130,12 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
                     point.load,
                 )
             )
-    provenance, kind = _of_its_kind(points)
     order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
     rows = _rows(points)
     rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
-    table = pd.DataFrame(rows)
-    if isinstance(kind, ArrivalRate):
-        table["load"] = table["throughput_per_s"]
     return Sweep(
-        table,
-        load_type=kind,
-        provenance=provenance,
+        pd.DataFrame(rows),
+        provenance=_provenance([p.record for p in points]),
         findings=tuple(found),
         name=points[0].record.source if len(points) == 1 else "",
         latencies={
@@ -151,17 +146,20 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
     )
 
 
-def _of_its_kind(points: Sequence[Placed]) -> tuple[Provenance, Load]:
-    """Where the points are from, and their load: arrivals where fio came at random and left most of its depth idle."""
-    records = [p.record for p in points]
-    provenance = _provenance(records)
+def _of_its_kind(points: Sequence[Placed], findings: Iterable[Finding]) -> Sweep:
+    """The sweep over depths; over arrivals where fio came at random and left most of its depth idle."""
     if any(_unchecked(p.record) != LIMITED or p.outstanding >= FEW_BUSY * p.load for p in points):
-        return provenance, Depth()
-    if all(record.options.get("rate_process") == "poisson" for record in records):
-        details, kind = {ORIGIN_OF_KIND: "Poisson arrivals, as fio's option says"}, ArrivalRate()
-        return replace(provenance, details={**provenance.details, **details}), kind
-    options = ", ".join(dict.fromkeys(key for r in records for key in LIMITING if is_set(r.options, key)))
-    return replace(provenance, details={**provenance.details, PACES: options}), Depth()
+        return sweep_of_points(_named(points), findings)
+    options = [p.record.options for p in points]
+    kind: Load = Depth()
+    if all(given.get("rate_process") == "poisson" for given in options):
+        points = [replace(p, load=p.record.throughput_per_s) for p in points]
+        kind, known = ArrivalRate(), {ORIGIN_OF_KIND: "Poisson arrivals, as fio's option says"}
+    else:
+        known = {PACES: ", ".join(key for key in LIMITING if any(is_set(given, key) for given in options))}
+    sweep = sweep_of_points(_named(points), findings)
+    details = {**sweep.provenance.details, **known}
+    return replace(sweep, load_type=kind, provenance=replace(sweep.provenance, details=details))
 
 
 def why_unusable(record: FioRecord) -> Finding | None:

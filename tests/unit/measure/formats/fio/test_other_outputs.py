@@ -60,6 +60,17 @@ def test_a_depth_that_a_rate_left_idle_is_no_load(tmp_path: Path) -> None:
     assert (arrived.load_type, arrived.points["load"].tolist()) == (ArrivalRate(), [1000])
 
 
+def test_jobs_of_one_depth_that_come_at_several_rates_are_one_curve_over_those(tmp_path: Path) -> None:
+    document = json.loads(_limited(tmp_path, rate_iops="1000", rate_process="poisson").read_text())
+    (job,) = document["jobs"]
+    quicker = {**job, "jobname": "b", "read": {**job["read"], "iops": 2000.0, "total_ios": 20000, "bw_bytes": 8192000}}
+    (path := tmp_path / "rates.json").write_text(json.dumps({**document, "jobs": [quicker, job]}))
+    sweep = load(path)
+    assert sweep.series == ("4 KiB random read",)
+    assert sweep.points[["load", "repeat"]].to_numpy().tolist() == [[1000, 0], [2000, 0]]
+    assert {f.load for f in sweep.findings} == {1000, 2000}
+
+
 MIXED = """\
 a: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8
 fio-3.33
