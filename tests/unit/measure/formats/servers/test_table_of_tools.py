@@ -137,6 +137,14 @@ def test_few_busy_clients_of_a_tool_that_can_send_at_a_rate_are_asked_about(name
     assert not [f for f in closed.findings if f.severity == "error"]
 
 
+def test_failures_are_among_the_requests_in_the_json_as_in_the_text() -> None:
+    text = (SERVERS / "paced" / "bombardier.json").read_text("utf-8")  # 201 answers
+    for field, number in (("req3xx", 9), ("req4xx", 50), ("req5xx", 20), ("others", 30)):
+        text = text.replace(f'"{field}":0', f'"{field}":{number}')
+    (run,) = runs_in(text, "b.json")
+    assert (run.requests, run.failed) == (310, 100)
+
+
 def test_more_in_flight_than_clients_asks_a_tool_for_its_pipeline_and_for_no_column(tmp_path: Path) -> None:
     text = (FIELD / "h2load.txt").read_text("utf-8")
     (path := tmp_path / "h.txt").write_text(text.replace(" 758us ", " 7.58ms "))
