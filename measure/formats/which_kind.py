@@ -119,7 +119,8 @@ def think_time_is_found(sweep: Sweep) -> bool:
 def _with_gaps(sweep: Sweep, gaps: str) -> Sweep:
     if PACES in sweep.provenance.details:
         points = sweep.points.assign(load=sweep.points["throughput_per_s"])
-        sweep = replace(sweep, points=points, load_type=ArrivalRate())
+        unplaced = tuple(replace(f, load=None, place="") for f in sweep.findings)  # N is a place on the curve no more
+        sweep = replace(sweep, points=points, load_type=ArrivalRate(), findings=unplaced)
     if not isinstance(sweep.load_type, ArrivalRate):
         raise DataError(f"{sweep.name}: gaps={gaps} is of arrivals at a rate, and these are {sweep.load_type.plural}")
     kinds: dict[str, Gaps] = {"poisson": "poisson", "paced": "paced"}

@@ -56,6 +56,7 @@ def test_a_depth_that_a_rate_left_idle_is_no_load(tmp_path: Path) -> None:
     assert "rate_iops" in asked.hypothesis
     paced = load(_limited(tmp_path, rate_iops="1000"), columns={"gaps": "paced"})
     assert (paced.load_type, paced.points["load"].tolist()) == (ArrivalRate(gaps="paced"), [1000])
+    assert [(f.check, f.load) for f in paced.findings] == [("rate-limited", None)]  # not at a rate of 8
     arrived = load(_limited(tmp_path, rate_iops="1000", rate_process="poisson"))
     assert (arrived.load_type, arrived.points["load"].tolist()) == (ArrivalRate(), [1000])
 
