@@ -132,7 +132,6 @@ def _with_remedies(sweep: Sweep) -> Sweep:
     """The sweep whose questions about the kind of load are answered by the command, and not by --columns."""
     by_tool = ("the tool takes the rest of each cycle itself", "give it more threads, or a machine of its own.")
     of_line = ("users may think, or fewer were in flight", "print the mean time from a request to its answer, or none.")
-
     details = sweep.provenance.details
 
     def asked(finding: Finding) -> Finding:

@@ -231,18 +231,28 @@ def _found(sweep: Sweep) -> Sweep:
             remedy=f"if you know their think time, say it: --columns think={_time(middle).replace(' ', '')}",
         )
         return _known(replace(sweep, load_type=made, findings=(*sweep.findings, finding)), said)
-    asked = []
-    for series, curve in curves.items():
-        if not _is_in_flight(curve):
-            of_tool = NO_PAUSE in sweep.provenance.details
-            asked.append(replace(_question(curve, load, enough=enough, of_tool=of_tool), series=series))
-    if paces := sweep.provenance.details.get(PACES):
-        why = f"{sweep.provenance.tool} was perhaps held at a rate ({paces})."
-        remedy = "say which it was: --columns gaps=paced, a rate as high as the throughput; think=0, N in flight."
-        asked = [replace(f, severity="error", hypothesis=why, remedy=remedy) for f in asked]
-    if NO_PAUSE in sweep.provenance.details:  # the load is known; the points are odd
-        asked = [replace(f, severity="warning") for f in asked]
-    return replace(sweep, findings=(*sweep.findings, *asked))
+    return replace(sweep, findings=(*sweep.findings, *_questions(sweep, curves, enough=enough)))
+
+
+def _questions(sweep: Sweep, curves: Mapping[str, _Curve], *, enough: bool) -> list[Finding]:
+    """The findings that ask which load it was, for each curve that may have fewer than N in flight, or more."""
+    details = sweep.provenance.details
+    of_tool = NO_PAUSE in details
+    asked = [
+        replace(_question(curve, sweep.load_type, enough=enough, of_tool=of_tool), series=series)
+        for series, curve in curves.items()
+        if not _is_in_flight(curve)
+    ]
+    if of_tool:  # the load is known; the points are odd
+        return [replace(f, severity="warning") for f in asked]
+    if option := details.get(PACES):
+        why = f"{sweep.provenance.tool} was perhaps held at a rate ({option})."
+        remedy = (
+            "say which it was: --columns gaps=paced where it was, and the throughput is that rate; --columns think=0 "
+            "where N were in flight."
+        )
+        return [replace(f, severity="error", hypothesis=why, remedy=remedy) for f in asked]
+    return asked
 
 
 def _is_in_flight(curve: _Curve) -> bool:
