@@ -16,7 +16,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
 from measure.formats.which_kind import CHECK, FEW_BUSY, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND, PACES
-from measure.loads import ArrivalRate, CountedLoad, Gaps, counted_in
+from measure.loads import ArrivalRate, CountedLoad, Gaps, Load, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, told
 from measure.sweep import Provenance, Sweep
 from measure.units import plain_number
@@ -110,20 +110,25 @@ def servers_sweep(
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind = ArrivalRate(gaps=listed[0][1].gaps) if opened.pop() else counted_in(listed[0][1].unit)
-    details: dict[str, Any] = {FROM_TOOL: True} if all(run.cycles for _, run in listed) else {}
-    if listed[0][1].unit != "users":
-        busy = (table["throughput_per_s"] * table["latency_s"] / table["load"]).median()
-        paces = listed[0][1].paces if busy < FEW_BUSY else ""
-        details |= {PACES: paces} if paces else {NO_PAUSE: True}
-    if isinstance(kind, ArrivalRate):
-        gaps = "evenly spaced" if kind.gaps == "paced" else "Poisson"
-        details = {ORIGIN_OF_KIND: f"{gaps} arrivals, as its tool sends"}
+    details = _of_its_kind(table, kind, [run for _, run in listed])
     if isinstance(kind, CountedLoad):
         each, found = _count_pipelines(table, kind.plural, tools, pipeline, name)
         placed = [f if f.load is None else replace(f, load=f.load * each) for f in findings]
         findings, kind = [*placed, *found], kind if each == 1 else counted_in(REQUESTS)
     origin = Provenance(tool=tools.pop(), source=", ".join(runs), details=details)
     return Sweep(table, kind, origin, _distinct(findings), name=name)
+
+
+def _of_its_kind(table: pd.DataFrame, kind: Load, runs: Sequence[ServerRun]) -> dict[str, Any]:
+    """What the tool of these runs tells of the kind of their load, for the details of their sweep."""
+    if isinstance(kind, ArrivalRate):
+        gaps = "evenly spaced" if kind.gaps == "paced" else "Poisson"
+        return {ORIGIN_OF_KIND: f"{gaps} arrivals, as its tool sends"}
+    details: dict[str, Any] = {FROM_TOOL: True} if all(run.cycles for run in runs) else {}
+    if runs[0].unit == "users":  # who may pause
+        return details
+    busy = (table["throughput_per_s"] * table["latency_s"] / table["load"]).median()
+    return details | ({PACES: runs[0].paces} if runs[0].paces and busy < FEW_BUSY else {NO_PAUSE: True})
 
 
 def _is_computed(run: ServerRun) -> bool:
