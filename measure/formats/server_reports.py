@@ -246,6 +246,16 @@ def lacking(what: str, name: str) -> DataError:
     return DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
 
 
+def number_at(values: Mapping[str, Any], key: str, name: str) -> float:
+    """The number of a key in a document; DataError where there is none."""
+    try:
+        return float(values[key])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} has no number {key!r}: the run gave no answer, or the file was edited; run again"
+        ) from error
+
+
 _CAUSE = re.compile(
     r"^.*(?:\bFATAL\b|\berror:|\bError:|refused|not loadable|Caught signal|[Ii]nterrupted|terminating on signal|"
     r"[Nn]o such file|command not found|[Uu]nable to|[Cc]annot |[Ff]ailed to|"
