@@ -207,11 +207,11 @@ def upright(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     names = [row[0] for row in plain]
     if not all(map(_is_figure, plain[0][1:])) or any(map(_is_figure, names)):
         return plain
-    loads = [_COUNT_AND_NOUN.fullmatch(cell) for cell in plain[0][1:]]
-    if not names[0] and all(loads):  # "1 client", "8 clients"
-        plain[0] = [loads[-1][2], *(found[1] for found in loads if found)]  # type: ignore[index]
     if sum(recognise(name) is not None for name in names) < 2:
         return plain
+    loads = [found.groups() for cell in plain[0][1:] if (found := _COUNT_AND_NOUN.fullmatch(cell))]
+    if not names[0] and len(loads) == len(plain[0]) - 1:  # "1 client", "8 clients"
+        plain[0] = [loads[-1][1], *(count for count, _ in loads)]
     return [list(column) for column in zip(*plain, strict=True)]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
+from measure.formats.tables.layouts import upright
 from measure.formats.tables.table import csv_sweep
 from measure.loads import ArrivalRate
 from measure.sweep import Sweep
@@ -62,6 +63,13 @@ def test_a_rate_that_was_asked_for_is_the_load_where_no_number_in_flight_is_one(
     assert isinstance(sweep.load_type, ArrivalRate)
     assert (sweep.points["load"].tolist(), sweep.points["throughput_per_s"].tolist()) == ([100, 500], [100, 499.9])
     assert _points(csv_sweep("qd," + text.replace("\n", "\n1,", 2), name="t.csv"))[1][0] == 1
+
+
+def test_a_table_whose_columns_are_named_by_their_loads_is_turned_where_its_rows_are_known() -> None:
+    above = ["", "1 client", "8 clients"]
+    assert upright([above, ["tps", "90", "500"], ["latency (ms)", "11", "16"]])[0] == ["clients", "tps", "latency (ms)"]
+    others = [above, ["tps", "90", "500"], ["colour", "11", "16"]]
+    assert upright(others) == others
 
 
 def test_a_time_of_day_is_no_mix_of_reads_and_writes() -> None:
