@@ -1,7 +1,7 @@
 """Reads logs over time of users who may pause, so that N = X (R + Z): each number of users that lasted is a run.
 
-JMeter's results have a row a request; where they have no number of threads, the mean number in flight is the sum of all
-durations over the time. Locust's ``stats_history.csv`` counts users and answers over time; ``stats.csv`` has no users.
+JMeter's results have a row a request, and perhaps a number of threads. Locust's ``stats_history.csv`` counts users and
+answers over time; ``stats.csv`` has no users.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def samples(text: str, name: str) -> list[ServerRun]:
         if end - begin >= LEAST_S and counted:
             rate, mean = len(counted) / (end - begin), sum(took for _, took, _, _ in counted) / len(counted)
             failed = sum(fine == "false" for *_, fine in counted)
-            count = float(threads) or max(1.0, float(round(rate * mean)))
-            run = ServerRun("jmeter", rate, mean, clients=count, unit="users", requests=len(counted), failed=failed)
+            users = float(threads) or None
+            run = ServerRun("jmeter", rate, mean, clients=users, unit="users", requests=len(counted), failed=failed)
             runs.append(run)
     return _held(runs, name)
 

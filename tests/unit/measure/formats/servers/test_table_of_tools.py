@@ -195,6 +195,13 @@ def test_a_tool_s_own_csv_is_read_by_its_columns(
             load(path)
 
 
+def test_users_that_jmeter_s_results_do_not_count_are_computed(tmp_path: Path) -> None:
+    text = (FIELD / "jmeter.csv").read_text("utf-8")
+    (path := tmp_path / "t.csv").write_text(text.replace("allThreads", "idleTimes", 1))
+    points = load(path).points
+    assert points[["load", ORIGIN["load"]]].to_numpy().tolist() == [[5, "computed: X R"]]  # 4.97, of 2 and then 8
+
+
 def test_k6_s_text_is_its_summary_also_at_a_rate() -> None:
     (run,) = runs_in((SERVERS / "k6-rate.txt").read_text("utf-8"), "r.txt")
     assert (run.rate_per_s, run.clients, run.gaps, run.requests) == (99.939148, None, "paced", 501)
