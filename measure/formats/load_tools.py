@@ -194,14 +194,7 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     for key, what in tool.needs.items():
         if key not in found:
             raise lacking(what, name)
-    rate = math.fsum(found.get("xsum", ())) or first.get("x")
-    if rate is None and count and first.get("span"):
-        rate = count / first["span"]
-    mean = _weighted(found)
-    if rate is None or (not rate and not count):
-        raise lacking("throughput", name)
-    if not rate > 0:
-        raise DataError(f"{name}: none of the requests was answered; check the address, run again")
+    rate, mean = _throughput(found, first, count, name), _weighted(found)
     clients = math.prod(_clients(found)) or None
     asked = first.get("asked") if tool.arrivals else None
     if asked:
@@ -209,9 +202,9 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         asked = load_of_a_count(rate, mean or 0.0, asked, span)
     if not asked and clients is None and mean is None:
         raise lacking("mean response time", name)
-    deviation = first.get("s", 0.0)
     is_one_kind = len(found.get("w", ())) < 2
     percentiles = {p: t for key, p in _PERCENTILES.items() if is_one_kind and (t := first.get(key))}
+    deviation = first.get("s", 0.0)
     notes = [tool.note] if tool.note else [] if asked or not percentiles else [CLOSED_LOOP]
     if clients and (spread := first.get("spread", clients)) > clients:
         divided = f"{spread:g} connections over {first['n']:g} threads are {clients:g}"
@@ -234,6 +227,18 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         failed=failed,
         notes=tuple(notes),
     )
+
+
+def _throughput(found: Fields, first: Mapping[str, float], count: float, name: str) -> float:
+    """The throughput as printed, else requests over time. DataError for none, and for zero."""
+    rate = math.fsum(found.get("xsum", ())) or first.get("x")
+    if rate is None and count and first.get("span"):
+        rate = count / first["span"]
+    if rate is None or (not rate and not count):
+        raise lacking("throughput", name)
+    if not rate > 0:
+        raise DataError(f"{name}: none of the requests was answered; check the address, run again")
+    return rate
 
 
 def _weighted(found: Fields) -> float | None:
