@@ -27,7 +27,7 @@ LOSSES = {
 }
 """The meaning of two values where arrivals are lost: they are not shares of the same arrivals."""
 
-NO_WAITING = "no wait is shown: a station serves all present together, at a rate that depends on their number"
+NO_WAITING = "no wait is shown where a station serves all present together, at a rate that depends on their number"
 
 MOST_DRAWN = 256  # states in a figure
 LONGEST_DRAWN, POINTS_DRAWN = 0.995, 201  # times in a figure
@@ -137,9 +137,10 @@ def _has_meaning(metrics: Metrics, name: str) -> bool:
 
 
 def _serves_together(metrics: Metrics) -> bool:
-    """Whether a station works at a rate X(n), so that who of the n present waits is not told."""
-    stations = metrics.model.stations.values() if isinstance(metrics.model, Network) else ()
-    return any(station.speeds is not None for station in stations)
+    """Whether the station, or one of the network's, works at a rate X(n), which does not tell who of the n waits."""
+    stations = metrics.model.stations if isinstance(metrics.model, Network) else {}
+    own = [stations[metrics.name]] if metrics.name in stations else stations.values()
+    return any(station.speeds is not None for station in own)
 
 
 def document(metrics: Metrics) -> dict[str, Any]:

@@ -48,6 +48,15 @@ def test_no_interval_of_a_wait_is_shown_where_all_present_are_served_together() 
     assert not {"Lq_low", "Wq_low"} & set(found.to_frame())
 
 
+def test_the_wait_before_an_ordinary_server_beside_such_a_station_is_shown() -> None:
+    together = Station(Exponential(1.0), speeds=(1.0, 1.5))
+    solved = solve(Network({"cpu": Station(Exponential(2.0)), "drive": together}, 4))
+    frame = solved.to_frame().set_index("name")
+    assert frame.loc["cpu", "Wq"] == pytest.approx(solved["cpu"].W - 2.0)
+    assert np.isnan(frame.loc["drive", "Wq"])
+    assert solved.to_dict()["Wq"] is None
+
+
 def test_a_share_of_draws_is_not_rounded_to_all() -> None:
     made = fit(Sweep(points_at(DEPTHS, RISES)))
     found = system({"drive": made.station(), "cpu": made.station()}, [1, 64], draws=300)
