@@ -46,6 +46,8 @@ GUESSED_S = 2.0
 """The time of a run, before one was made."""
 MARK = "QSIM_RUN"
 """The variable in the environment of a run, by which processes that it left behind are known."""
+ENDS_WITHIN_S = 2.0
+"""How long a process that is killed is waited for."""
 HOST_BUSY = "host_busy"
 """The column of the share of this machine's processor time that was in use during a run."""
 SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>", "&>", "2>/dev/null"})
@@ -274,14 +276,15 @@ def end_left_behind(mark: str) -> list[str]:
     """End every process whose environment holds the mark; their names."""
     import psutil
 
-    ended = []
+    ended, names = [], []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if process.environ().get(MARK) == mark:
-                name = process.name()
+                names.append(process.name())
                 process.kill()
-                ended.append(name)
-    return ended
+                ended.append(process)
+    psutil.wait_procs(ended, timeout=ENDS_WITHIN_S)
+    return names
 
 
 class _HostClock:

@@ -174,11 +174,9 @@ class Change(Result):
 
     def plot(self) -> Figure:
         """The change at each load with its interval."""
-        from calibrate.report.plots import interval_figure
+        from calibrate.report.plots import change_figure
 
-        frame, labels = self.to_frame(), {"change_pct": "change (%)", "load": self.load_type.name}
-        log, ends = bool((frame["load"] > 0).all()), ("low_pct", "high_pct")
-        return interval_figure(frame, "load", "change_pct", ends, color="quantity", log_x=log, labels=labels)
+        return change_figure(self)
 
     def __repr__(self) -> str:
         from calibrate.changes.answer import short_text

@@ -398,7 +398,8 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
     if not fit.is_seen_through_chain:
         farthest = max(AROUND, NO_FURTHER * max(fit.used, default=1.0) / near)
         beside, further = np.geomspace(1 / AROUND, AROUND, TRIED), np.geomspace(AROUND, farthest, TRIED)
-        tried = np.concatenate([[1.0 / near], beside, further])
+        bends = np.array(fit.used) / near  # the curve bends sharply at the loads that were calibrated on
+        tried = np.concatenate([[1.0 / near], beside, further, bends[bends <= farthest]])
     loads, load = np.unique(np.maximum(near * tried, 1.0)), near
     for _ in range(PASSES):
         place = first_reaching(curve_of(fit, loads).throughput_per_s[None] / wanted)

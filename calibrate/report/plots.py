@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrate.application.arrivals import UnderArrivals
 from calibrate.application.system import System
+from calibrate.changes.change import Change
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.prediction.comparison import Comparison
@@ -20,6 +21,7 @@ from calibrate.report.lines import Line, figure_of, lines_of, over_load, rate_li
 from calibrate.report.surface import views_of
 from calibrate.service import ServiceFit
 from calibrate.surface.surface_comparison import SurfaceComparison
+from calibrate.surface.surface_fit import PREDICTED, SurfacePrediction
 from calibrate.tails.results import Tails
 from measure.loads import ArrivalRate, ClosedLoad
 
@@ -83,11 +85,26 @@ def service_figure(fit: ServiceFit) -> Figure:
     return figure.to_plotly()
 
 
-def interval_figure(frame: pd.DataFrame, x: str, y: str, ends: Sequence[str], **options: Any) -> Figure:
+def change_figure(changed: Change) -> Figure:
+    """The change at each load with its interval."""
+    frame, labels = changed.to_frame(), {"change_pct": "change (%)", "load": changed.load_type.name}
+    looks: dict[str, Any] = {"color": "quantity", "log_x": bool((frame["load"] > 0).all()), "labels": labels}
+    return _intervals(frame, "load", "change_pct", ("low_pct", "high_pct"), looks)
+
+
+def surface_prediction_figure(curve: SurfacePrediction) -> Figure:
+    """The predicted throughput with its band against the outstanding requests, by block size."""
+    frame = curve.to_frame().astype({"block_bytes": str})  # sizes are names, each with a colour
+    throughput, *ends = PREDICTED
+    looks = {"color": "block_bytes", "symbol": "read_fraction", "log_x": True}
+    return _intervals(frame, "outstanding", throughput, ends, looks)
+
+
+def _intervals(frame: pd.DataFrame, x: str, y: str, ends: Sequence[str], looks: dict[str, Any]) -> Figure:
     """A column of a table over another, each point with its interval, which is between the columns ``ends``."""
     below, above = (abs(frame[end] - frame[y]) for end in ends)
     bars = frame.assign(below=below, above=above)
-    return bars.plot(kind="scatter", x=x, y=y, error_y="above", error_y_minus="below", backend="plotly", **options)
+    return bars.plot(kind="scatter", x=x, y=y, error_y="above", error_y_minus="below", backend="plotly", **looks)
 
 
 def surface_figure(compared: SurfaceComparison) -> Figure | None:

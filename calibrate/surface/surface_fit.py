@@ -128,12 +128,9 @@ class SurfacePrediction(Tabled):
 
     def plot(self) -> Figure:
         """The predicted throughput with its band against the outstanding requests, by block size."""
-        from calibrate.report.plots import interval_figure
+        from calibrate.report.plots import surface_prediction_figure
 
-        frame = self.to_frame().astype({"block_bytes": str})  # sizes are names, each with a colour
-        throughput, *ends = PREDICTED
-        looks = {"color": "block_bytes", "symbol": "read_fraction", "log_x": True}
-        return interval_figure(frame, "outstanding", throughput, ends, **looks)
+        return surface_prediction_figure(self)
 
     def __repr__(self) -> str:
         return f"SurfacePrediction at {len(self.places)} places, {100 * LEVEL:g} % bands\n{self.table(most=5)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from made_up import points_at
 
@@ -89,6 +89,7 @@ def check_application(made: Fit) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(growth, st.floats(1e2, 1e6), st.sampled_from([None, "p-norm", "p-norm with onset and decline"]))
+@example([1.484375, 1.005859375, 2.5234375, 0.830078125, 1.73828125, 2.34375], 100.0, "p-norm")  # a bend at 0.9 peak
 def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | None) -> None:
     sweep = Sweep(points_at(DEPTHS, alone * np.cumprod([1.0, *ratios])))
     for use in ([1.0, 32.0], [1.0, 8.0, 64.0], list(DEPTHS)):
