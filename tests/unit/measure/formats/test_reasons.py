@@ -71,6 +71,8 @@ def test_a_file_of_a_fuzz_corpus_is_refused_for_what_it_is(path: Path) -> None:
         ("Transaction rate:\t      397.00 trans/sec\n", "siege"),
         (" Timing buffered disk reads: 1000 MB in  3.00 seconds = 333.3 MB/sec\n", "hdparm"),
         ("STREAM version $Revision: 5.10 $\n", "STREAM"),
+        ("Results:\nOp rate                   :   21,345 op/s  [WRITE: 21,345 op/s]\n", "cassandra-stress"),
+        ("Connection rate: 150.0 conn/s (6.7 ms/conn, <=1 concurrent connections)\n", "httperf"),
     ],
 )
 def test_what_is_known_and_not_read_is_named(tmp_path: Path, text: str, name: str) -> None:
