@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from calibrate.course.peaks import measured_peak
+from calibrate.course.front import measured_peak
 from calibrate.course.planning import CoursePlan
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.report import surface as surface_views

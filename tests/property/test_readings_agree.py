@@ -15,7 +15,7 @@ from made_up import points_at
 from calibrate import Fit, compare, fit, from_datasheet, objective_knee, predict, system
 from calibrate.cli.calibration.fits import fit_document
 from calibrate.course.front import _figures as course_figures
-from calibrate.course.peaks import measured_peak
+from calibrate.course.front import measured_peak
 from calibrate.fitting.answer import fit_answer, knee_figure, knee_word, peak_figure
 from calibrate.fitting.predicted_curve import grid
 from calibrate.fitting.readings import doubling, still_rises
@@ -23,7 +23,7 @@ from calibrate.lab.run.duel import predicted_load
 from calibrate.lab.run.orders import Order
 from calibrate.points import points_of
 from calibrate.prediction.answer import answer
-from calibrate.report.compared.evidence import key_figures
+from calibrate.report.compared.views import key_figures
 from calibrate.surface.model import SurfaceModel
 from measure import Clients, Depth, dataset_names, load_dataset
 from measure.loads import ClosedLoad

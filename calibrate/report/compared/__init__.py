@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from calibrate.report.compared.evidence import Evidence, evidence_of
-from calibrate.report.compared.views import compared_section, views_of
+from calibrate.report.compared.views import Evidence, compared_section, evidence_of, views_of
 
 __all__ = ["Evidence", "compared_section", "evidence_of", "views_of"]

@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.simulated_queue import CUSTOMERS, SHARES
-from calibrate.report.compared.evidence import QueueAtWork
+from calibrate.fitting.simulated_queue import CUSTOMERS, SHARES, SimulatedQueue, simulated_queue
+from calibrate.inference.parameters import Array
+from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.figure_elements import axes_of
 from calibrate.report.drawing import INK, Drawing, depth_ticks, interval, marker
 from calibrate.report.lines import Line, figure_of, lines_of
 from calibrate.report.table_text import shown
 from calibrate.report.view import View
+from measure.sweep import Sweep, histograms
 
 _CAPTION = (
     "The fitted curve as a station that serves at X(n) while n requests are present, {customers:,} requests of it "
     "simulated at each load: {law}. Its throughput and mean must lie on the curve. All present share the device, so "
     "percentiles spread wider than those of a device that serves in order."
 )
+
+
+@dataclass(frozen=True)
+class QueueAtWork:
+    """The calibrated queue simulated at the measured loads (m,), and the measurements there.
+
+    ``measured_s`` (2, m) are the percentiles of ``SHARES``, NaN where no histogram was kept.
+    """
+
+    comparison: Comparison
+    queue: SimulatedQueue
+    measured_s: Array
+
+
+def queue_at_work(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
+    """The simulated queue, with the percentiles of the sweep's histograms."""
+    found, shares = simulated_queue(comparison.fit, comparison.predicted), len(SHARES)
+    kept: dict[float, list[list[float]]] = {}
+    for (series, load, _), one in histograms(sweep).items() if sweep is not None and sweep.latencies else ():
+        if series == comparison.series:
+            kept.setdefault(load, []).append([one.quantile(share) for share in SHARES])
+    measured = [np.median(kept[n], axis=0) if n in kept else np.full(shares, np.nan) for n in found.load]
+    return QueueAtWork(comparison, found, np.array(measured).reshape(-1, shares).T)
 
 
 def queue_view(found: QueueAtWork) -> View:

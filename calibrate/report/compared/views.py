@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from calibrate.fitting.answer import figure_word
+from calibrate.fitting.answer import figure_word, idle_figure, knee_figure, knee_word, peak_figure, peak_word
+from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves
-from calibrate.report.compared.evidence import Evidence, key_figures
-from calibrate.report.compared.simulated import add_simulated, queue_view
+from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_at_work, queue_view
 from calibrate.report.table_text import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
 from measure.findings import SEVERITIES
-from measure.loads import Bandwidth, ClosedLoad, InjectedDelay
+from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import IN_PLOTS, by_littles_law, foot_lines, rows_to_judge
-from measure.sweep import Provenance
+from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_duration, format_percent
+
+if TYPE_CHECKING:
+    from calibrate.tails.results import Tails
 
 FEW = 4
 """Curves that one plot shows clearly."""
@@ -35,6 +38,27 @@ _BOUNDS = "Dashed: the asymptotic bounds, which no busy device of this latency a
 _ONSET = " They cross at Rbusy Xmax; the knee is R1 Xmax, as a lone request takes another time than one of a few."
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
 _FLOOR = " No model can be expected to come below the grey noise floor."
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A comparison with its tails, and the simulation of the calibrated device.
+
+    ``left_out`` gives the reason for each part that is missing.
+    """
+
+    comparison: Comparison
+    tails: Tails | None = None
+    queue: QueueAtWork | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def evidence_of(
+    comparison: Comparison, sweep: Sweep | None = None, *, tails: Tails | None = None, thorough: bool = False
+) -> Evidence:
+    """What supports ``comparison``, whose sweep was ``sweep``; ``thorough`` simulates its queue where it is closed."""
+    simulated = thorough and isinstance(comparison.points.load_type, ClosedLoad) and comparison.fit.used
+    return Evidence(comparison, tails, queue_at_work(comparison, sweep) if simulated else None)
 
 
 def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[str, str] | None = None) -> Section:
@@ -200,3 +224,29 @@ def _key_numbers(comparison: Comparison) -> list[KeyFigure]:
     if response is not None:
         numbers.append(KeyFigure(response, noise, "held-out error, response time"))
     return numbers
+
+
+def key_figures(fit: Fit) -> list[KeyFigure]:
+    """Those that are known, each with its word where it is not sure."""
+    load, peak, idle = fit.load_type, "predicted peak throughput", "latency of one request alone"
+    if isinstance(load, ClosedLoad):
+        ninety = (
+            knee_figure(fit, knee=fit.ninety),
+            f"{load.heading} with 90 % of the peak",
+            knee_word(fit, fit.ninety),
+        )
+        found = [(knee_figure(fit), f"{load.heading} where queueing starts", knee_word(fit)), ninety]
+    else:
+        knee = "bandwidth at the knee" if isinstance(load, MemoryLoad) else "arrivals at the knee"
+        found = [(knee_figure(fit), knee, knee_word(fit))]
+    if isinstance(load, MemoryLoad):
+        peak, idle = "predicted peak bandwidth of the memory", "idle latency of the memory"
+    found += [(peak_figure(fit), peak, peak_word(fit)), (idle_figure(fit), idle, "")]
+    said = {"": "", "sure": ""}
+    return [key_figure(text, what + said.get(word, f" ({word})")) for text, what, word in found if text]
+
+
+def key_figure(text: str, what: str) -> KeyFigure:
+    """``73 k/s (54 to 423)``, its interval apart."""
+    value, _, interval = text.partition(" (")
+    return KeyFigure(value, interval.removesuffix(")"), what)

@@ -15,8 +15,7 @@ from calibrate import Comparison, compare, compare_all, fit
 from calibrate.prediction.answer import answer
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.curves import against_load, curve_table, latency_against_throughput, small_multiples
-from calibrate.report.compared.evidence import key_figures
-from calibrate.report.compared.views import curve_output
+from calibrate.report.compared.views import curve_output, key_figures
 from measure import Sweep, load_dataset
 from measure.datasets import about, dataset_names
 from measure.formats.tables.table import csv_sweep

@@ -9,7 +9,7 @@ from simulated_fio import write_simulated
 from calibrate import compare, fit
 from calibrate.fitting.simulated_queue import SHARES, simulated_queue
 from calibrate.report.compared import evidence_of, views_of
-from calibrate.report.compared.evidence import QueueAtWork
+from calibrate.report.compared.simulated import QueueAtWork
 from measure import Sweep, load, load_dataset
 from measure.sweep import histograms
 from qsim import LogNormal, simulate
