@@ -25,30 +25,8 @@ HEAD = """\
 # How the code is laid out
 
 The tables are written from the code by `make docs`, as are the outputs shown on other pages; the tables of other pages
-are written by hand. How to write most of these: [contributing](contributing.md).
-
-- **A law of service times**: a class among those like it in `qsim/distributions` (`continuous.py`) with `mean`, `scv`,
-  `cdf`, `fill` (variates for both engines), `limited_mean` and an example, its parameters the mean and numbers without
-  a unit. Name it in its `__init__.py`, in `qsim/__init__.pyi` and in `LAWS` of `calibrate/cli/theory/laws.py`; to be
-  fitted to data, in `calibrate/service/families.py` too. Tests: one more in `EVERY` and beside scipy's in
-  `tests/unit/qsim/distributions/test_distributions.py`, in `tests/service_laws.py` and in `ANY` of
-  `tests/agreement/test_times_agree.py`. By hand: the table of `explanation-service-times.md`.
-- **A formula**: a module in `qsim/analytic/open`, `closed` or `networks`, named in the list of
-  `qsim/analytic/__init__.py`. Tests: the same folder of `tests/unit`, and `tests/agreement`.
-- **Output of a load generator**: a table of `measure/formats/load_tools.toml`. Tests: a row of `RIGHT` in
-  `tests/unit/measure/formats/servers/test_table_of_tools.py`, with a real output in `tests/data/servers/field`. By
-  hand: the row in `howto-read-other-tools.md`.
-- **Any other format**: a module in `measure/formats`, with one row of `_TEXTS` (in the order in which they are tried)
-  and its name in `Format` of `by_format.py` there. Tests: `tests/unit/measure/formats` and a target in
-  `tests/fuzz/fuzz_targets.py`, with a real output in `tests/golden/data`.
-- **A device model**: over queue depths a `ClosedModel` (parameters N\\* and Xmax, then its own, with their priors) in
-  `calibrate/models/closed.py`, over other loads a `CurveModel` in `open.py` or another module there; then, by its
-  `name`, under its kind of load in `MODELS` of `calibration.py`, where `compare` and `--model` find it (`model_for` has
-  the default). Tests: `tests/unit/calibrate/models`. By hand: the table of `explanation-models.md`.
-- **A command**: a module in `calibrate/cli/theory`, `measuring`, `calibration` or `teaching`, with a `HELP` that holds
-  an example and a function that returns a `Result` (so that it has `--json`), named in the table of `Commands` (of
-  `Measuring` for `qsim measure`) in `calibrate/cli/app.py`. Tests: the same folder of `tests/cli`, its refusals in
-  `test_cli_refusals.py`; `test_cli_help.py` finds it by itself. Then `make docs`.
+are written by hand. How to add a law, a formula, a model, a load, a format or a command:
+[contributing](contributing.md).
 
 Imports go one way: `calibrate` (the bridge) -> `measure` (the hardware) -> `qsim` (the theory). `lint-imports` holds
 that, and the order of the folders inside each package: what shows results imports what computes them, never the
