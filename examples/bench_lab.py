@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from calibrate.lab.app import build
-from calibrate.lab.explore.page import warm_up
+from calibrate.lab.explore.explore_page import warm_up
 from calibrate.lab.explore.settings import KINDS, PARAMETERS
 from calibrate.lab.folder import opened
 from calibrate.lab.run.session import RunTable

@@ -13,7 +13,7 @@ import pandas as pd
 from calibrate.course.front import measured_peak
 from calibrate.course.planning import CoursePlan
 from calibrate.prediction.comparison import Comparison, compare_all
-from calibrate.report import surface as surface_views
+from calibrate.report import surface_section
 from calibrate.report.compared import Evidence, compared_section, evidence_of
 from calibrate.report.measured import MeasuredData, measured, section_of, views_of
 from calibrate.report.table_text import shown
@@ -143,8 +143,8 @@ def surface_part(shown: MeasuredData) -> Section | None:
         return None
     return Section(
         f"{shown.title}: predicted as one surface",
-        surface_views.views_of(compared),
-        lead=surface_views.lead_of(compared),
+        surface_section.views_of(compared),
+        lead=surface_section.lead_of(compared),
         notes=compared.notes,
         name=f"{shown.name}-surface",
     )

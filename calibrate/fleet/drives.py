@@ -106,7 +106,8 @@ class Fleet(Result):
 
     def plot(self) -> Any:
         """Throughput over the load against that of like drives, odd ones marked: a plotly Figure."""
-        drawing = resolve_name("calibrate.report.fleet:against_like")(self)  # what knows does not import what shows
+        # What knows does not import what shows.
+        drawing = resolve_name("calibrate.report.fleet_section:against_like")(self)
         return drawing.to_plotly()
 
     def __repr__(self) -> str:

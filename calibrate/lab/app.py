@@ -8,12 +8,12 @@ from pathlib import Path
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from calibrate.lab import compare, system, watch
-from calibrate.lab.explore import page as explore
+from calibrate.lab import compare_page, system_page, watch_page
+from calibrate.lab.explore import explore_page
 from calibrate.lab.guard import ADDRESS, panel, teaches
-from calibrate.lab.run import page as run
+from calibrate.lab.run import run_page
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.watch import WatchedDevices
+from calibrate.lab.watch_page import WatchedDevices
 from calibrate.lab.widgets import in_browser, labelled, waited_for
 
 TITLE = "qsim lab"
@@ -43,19 +43,19 @@ def build(table: RunTable) -> Dash:
     folder, watched = table.folder, WatchedDevices()
     app.server.secret_key = folder.key()
     layouts: Mapping[str, Callable[[str], Component]] = {
-        "Explore": explore.layout,
-        "Run": lambda _: run.layout(table),
-        "Compare": lambda _: compare.layout(folder),
-        "System": lambda _: system.layout(folder),
-        "Watch": lambda _: watch.layout(watched),
+        "Explore": explore_page.layout,
+        "Run": lambda _: run_page.layout(table),
+        "Compare": lambda _: compare_page.layout(folder),
+        "System": lambda _: system_page.layout(folder),
+        "Watch": lambda _: watch_page.layout(watched),
     }
-    explore.register(app)
-    run.register(app, table)
-    compare.register(app, folder)
-    system.register(app, folder)
-    watch.register(app, watched)
-    run.register_files(app.server, table)
-    explore.register_export(app.server)
+    explore_page.register(app)
+    run_page.register(app, table)
+    compare_page.register(app, folder)
+    system_page.register(app, folder)
+    watch_page.register(app, watched)
+    run_page.register_files(app.server, table)
+    explore_page.register_export(app.server)
     app.layout = lambda: _frame(list(layouts), joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
 
     def shown(path: object, query: object) -> tuple[Component, *tuple[str, ...]]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from calibrate.fitting.fit import Fit
-    from calibrate.report.measured.points import MeasuredData
+    from calibrate.report.measured.measured_data import MeasuredData
     from measure import Sweep
 
 RUNS, SWEEPS, DISK = "runs", "sweeps", "disk"
@@ -112,7 +112,7 @@ class SourceCurve:
 
 @lru_cache(maxsize=KEPT)
 def _measured(source: LabSource, changed_ns: int) -> MeasuredData:
-    from calibrate.report.measured.points import measured, published
+    from calibrate.report.measured.measured_data import measured, published
 
     return published(source.dataset) if source.dataset else measured(source.load(), source.label)
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import compared_section, evidence_of
-from calibrate.report.compared.views import curve_output
+from calibrate.report.compared.curve_views import curve_output
 from calibrate.report.drawing import DARK
 from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError

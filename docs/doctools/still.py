@@ -40,7 +40,7 @@ def still(folder: str) -> str:
 
 def draw() -> None:
     """Draw the pictures again. Needs kaleido and a browser."""
-    from calibrate.report.compared.curves import against_load
+    from calibrate.report.compared.curve_figures import against_load
     from calibrate.report.view import View
     from doctools.dark import drawn
 

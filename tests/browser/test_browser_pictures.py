@@ -24,8 +24,8 @@ from calibrate.report.measured import (
     with_sheet,
 )
 from calibrate.report.page import write_report, write_sections
-from calibrate.report.surface import lead_of
-from calibrate.report.surface import views_of as surface_views
+from calibrate.report.surface_section import lead_of
+from calibrate.report.surface_section import views_of as surface_views
 from calibrate.report.view import Section
 from calibrate.surface import compare_surface, surface_points
 from measure import load_dataset

@@ -419,7 +419,7 @@ TARGETS: dict[str, Target] = {
     ),
 }
 OWN: dict[str, str] = {
-    "calibrate.lab.explore.page": "a file of the package",
+    "calibrate.lab.explore.explore_page": "a file of the package",
     "calibrate.lab.exercises": "written and read by a notebook of the lab alone",
     "calibrate.lab.run.event_log": "written and read by the running lab alone",
     "calibrate.lab.run.orders": "written and read by the running lab alone",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from calibrate import compare
 from calibrate.cli.measuring.measured_table import points_table, sweep_document
-from calibrate.lab.compare import curves_figure
+from calibrate.lab.compare_page import curves_figure
 from calibrate.lab.folder import LabSource
 from calibrate.lab.widgets import theme_of
 from calibrate.prediction.answer import points_table as compared_table

@@ -23,7 +23,7 @@ from calibrate.lab.run.duel import predicted_load
 from calibrate.lab.run.orders import Order
 from calibrate.points import points_of
 from calibrate.prediction.answer import answer
-from calibrate.report.compared.views import key_figures
+from calibrate.report.compared.curve_views import key_figures
 from calibrate.surface.model import SurfaceModel
 from measure import Clients, Depth, dataset_names, load_dataset
 from measure.loads import ClosedLoad

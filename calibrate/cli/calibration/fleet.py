@@ -75,7 +75,7 @@ def fleet(
 
 
 def _sections(found: Fleet) -> list[Section]:
-    from calibrate.report.fleet import section_of
+    from calibrate.report.fleet_section import section_of
 
     return [section_of(found)]
 

@@ -114,7 +114,7 @@ def _compared(
 
 
 def _sections(compared: SurfaceComparison, sweep: measure.Sweep, noticed: list[measure.Finding]) -> list[Section]:
-    from calibrate.report.surface import section_of
+    from calibrate.report.surface_section import section_of
 
     return [section_of(compared, sweep.provenance, noticed)]
 

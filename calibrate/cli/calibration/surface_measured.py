@@ -131,7 +131,7 @@ class SurfaceRuns:
 
 
 def _sections(found: ExploredSurface, where: str) -> list[Section]:
-    from calibrate.report.surface import explored_section
+    from calibrate.report.surface_section import explored_section
 
     return [explored_section(found, where)]
 

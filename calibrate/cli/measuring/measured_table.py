@@ -53,8 +53,8 @@ def points_table(sweep: Sweep, left_out: Collection[float] = ()) -> str:
 
     Those at the loads ``left_out`` of a curve are marked.
     """
-    from calibrate.report.measured.points import measured
-    from calibrate.report.measured.tables import text_of, with_ends, with_origin
+    from calibrate.report.measured.measured_data import measured
+    from calibrate.report.measured.shown_columns import text_of, with_ends, with_origin
 
     found, load = measured(sweep), sweep.load_type
     several = len(found.series) > 1

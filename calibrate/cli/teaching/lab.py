@@ -56,12 +56,12 @@ def lab(
     try:
         import segno  # noqa: F401  (drawn with the first page: missed here, before a class is invited)
 
-        from calibrate.lab import compare
+        from calibrate.lab import compare_page
         from calibrate.lab.app import build
-        from calibrate.lab.explore import page as explore
+        from calibrate.lab.explore import explore_page
         from calibrate.lab.folder import opened
         from calibrate.lab.run.session import RunTable
-        from calibrate.lab.server import serving
+        from calibrate.lab.serving import serving
     except ModuleNotFoundError as error:
         raise CommandError(f"the lab needs {error.name}, which is not installed: {install_hint('lab')}") from error
     with opened(folder) as kept, closing(RunTable(kept)) as table, serving(build(table), host, port) as address:
@@ -72,8 +72,8 @@ def lab(
         remark("Ctrl-C ends it")
         if not no_browser:
             _open(address.teacher)
-        explore.warm_up()
-        compare.warm_up(kept)
+        explore_page.warm_up()
+        compare_page.warm_up(kept)
         while True:
             time.sleep(1.0)
             raise_if_interrupted()

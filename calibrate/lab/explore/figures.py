@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calibrate.lab.explore.curves import QUANTITIES, Curves, LoadCurve, Mark, thinking_time
 from calibrate.lab.explore.path import ManyRuns, Rival, SampleStretch
 from calibrate.lab.explore.settings import Settings
+from calibrate.lab.explore.theory_curves import QUANTITIES, Curves, LoadCurve, Mark, thinking_time
 from calibrate.lab.widgets import Theme, line, marks, picture
 from qsim import Metrics
 

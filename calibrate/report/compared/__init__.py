@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from calibrate.report.compared.views import Evidence, compared_section, evidence_of, views_of
+from calibrate.report.compared.curve_views import Evidence, compared_section, evidence_of, views_of
 
 __all__ = ["Evidence", "compared_section", "evidence_of", "views_of"]

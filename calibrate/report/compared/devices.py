@@ -18,7 +18,7 @@ from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
-from calibrate.report.compared import curves
+from calibrate.report.compared import curve_figures
 from calibrate.report.view import FormattedTable, Section, View
 from measure.units import interval_text, plain_number
 
@@ -92,10 +92,10 @@ def _matched(devices: Mapping[str, Sequence[Comparison]]) -> list[Matched]:
 def side_section(found: SideBySide) -> Section:
     """The section of devices that vary the same kind of load."""
     done = [c for _, c in found.curves]
-    parts = [curves.curve_table(c).assign(device=d, series=c.series) for d, c in found.curves]
+    parts = [curve_figures.curve_table(c).assign(device=d, series=c.series) for d, c in found.curves]
     several = len({device for device, _ in found.curves}) < len(found.curves)
     labels = [f"{device}: {c.series}" if several else device for device, c in found.curves]
-    title, figure = f"Latency against {done[0].points.load_type.rate_name}", curves.overview(done, labels)
+    title, figure = f"Latency against {done[0].points.load_type.rate_name}", curve_figures.overview(done, labels)
     views = [View("devices-curve", title, _HOW, pd.concat(parts, ignore_index=True), figure)]
     for number, one in enumerate(found.matched, 1):
         suffix = f"-{number}" if len(found.matched) > 1 else ""

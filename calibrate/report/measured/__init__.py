@@ -6,10 +6,10 @@ its views; ``section_of`` a section that :func:`calibrate.report.page.write_sect
 
 from __future__ import annotations
 
-from calibrate.report.measured.latencies import latency_section, published_latencies
-from calibrate.report.measured.points import MeasuredData, measured, published
+from calibrate.report.measured.latencies_alone import latency_section, published_latencies
+from calibrate.report.measured.measured_data import MeasuredData, measured, published
+from calibrate.report.measured.measured_views import fits_of, section_of, views_of
 from calibrate.report.measured.sheet import DataSheet, sheet_lines, with_sheet
-from calibrate.report.measured.views import fits_of, section_of, views_of
 
 __all__ = [
     "DataSheet",

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calibrate.report.drawing import AXIS, BLUE, GREY, INK, RED, Axis, Drawing, interval, spans_decade
-from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import axis_of, columns_of, rate_of, some_loads, text_of, word_of
+from calibrate.report.measured.measured_data import MeasuredData
+from calibrate.report.measured.shown_columns import axis_of, columns_of, rate_of, some_loads, text_of, word_of
 from calibrate.report.view import View
 from measure.origin import as_measured
 from measure.origin import word_of as word_of_origin

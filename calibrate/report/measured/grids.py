@@ -21,8 +21,8 @@ from calibrate.report.drawing import (
     size_scale,
     solid,
 )
-from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import columns_of, extremes, rate_of, some_loads, word_of
+from calibrate.report.measured.measured_data import MeasuredData
+from calibrate.report.measured.shown_columns import columns_of, extremes, rate_of, some_loads, word_of
 from calibrate.report.table_text import quantity_text
 from calibrate.report.view import View
 from measure.origin import as_measured, symbols

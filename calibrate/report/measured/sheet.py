@@ -10,8 +10,8 @@ import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.drawing import GREY, LOG, PURPLE, Drawing, spans_decade
-from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import axis_of
+from calibrate.report.measured.measured_data import MeasuredData
+from calibrate.report.measured.shown_columns import axis_of
 from calibrate.report.view import View
 from measure.origin import MEASURED, ORIGIN, as_measured
 from measure.units import format_duration, format_rate

@@ -14,11 +14,11 @@ import pytest
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
-from calibrate.lab import server
+from calibrate.lab import serving as server
 from calibrate.lab.app import build
 from calibrate.lab.guard import RateLimit
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.server import MOST_HALF_OPEN, PlainFormatter, make_room, serving
+from calibrate.lab.serving import MOST_HALF_OPEN, PlainFormatter, make_room, serving
 
 
 @dataclass

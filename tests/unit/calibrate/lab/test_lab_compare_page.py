@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
-from calibrate.lab.compare import load_figure
+from calibrate.lab.compare_page import load_figure
 from calibrate.lab.widgets import Theme
 
 

@@ -18,9 +18,9 @@ from flask.testing import FlaskClient
 from calibrate.lab.app import build
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import ADDRESS, Address, Guard, is_loopback, new_code, panel, read_code
-from calibrate.lab.run.page import BUTTONS
+from calibrate.lab.run.run_page import BUTTONS
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.server import pack_scripts
+from calibrate.lab.serving import pack_scripts
 
 EVENTS = "/lab/events"
 BASE = "http://192.0.2.7:8050"

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate import fit, system
-from calibrate.lab.system import NUMBERS, USUAL, stretch, update
+from calibrate.lab.system_page import NUMBERS, USUAL, stretch, update
 from measure import load_dataset
 from measure.units import plain_number
 from qsim import Delay, Exponential, Network, Station

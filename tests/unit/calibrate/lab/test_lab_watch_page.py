@@ -13,8 +13,8 @@ import threading
 from collections.abc import Iterator
 
 from calibrate import from_datasheet
-from calibrate.lab import watch as watch_page
-from calibrate.lab.watch import QUIET, LookedAt, WatchedDevices, figures, layout, sentence, shown
+from calibrate.lab import watch_page
+from calibrate.lab.watch_page import QUIET, LookedAt, WatchedDevices, figures, layout, sentence, shown
 from calibrate.lab.widgets import theme_of
 from measure.formats.watched import DeviceInterval
 from measure.watching import Lost

@@ -10,11 +10,11 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from dash import dcc, html
 
-from calibrate.lab import compare, system, watch
+from calibrate.lab import compare_page, system_page, watch_page
 from calibrate.lab.app import build
-from calibrate.lab.explore import page as explore
-from calibrate.lab.run import page as run
-from calibrate.lab.run.page import STEPS
+from calibrate.lab.explore import explore_page
+from calibrate.lab.run import run_page
+from calibrate.lab.run.run_page import STEPS
 from calibrate.lab.run.session import RunTable
 
 ACTIONS = {
@@ -34,7 +34,7 @@ ACTIONS = {
 
 @pytest.fixture
 def table(folder, monkeypatch) -> RunTable:
-    monkeypatch.setattr(run, "teaches", lambda: True)
+    monkeypatch.setattr(run_page, "teaches", lambda: True)
     monkeypatch.setattr("calibrate.lab.app.teaches", lambda: False)
     return RunTable(folder)
 
@@ -56,11 +56,11 @@ def test_an_action_changes_what_has_a_bar(action, table):
     barred = with_a_bar(
         [
             app.layout(),
-            explore.layout(),
-            run.layout(table),
-            compare.layout(table.folder),
-            system.layout(table.folder),
-            watch.layout(watch.WatchedDevices()),
+            explore_page.layout(),
+            run_page.layout(table),
+            compare_page.layout(table.folder),
+            system_page.layout(table.folder),
+            watch_page.layout(watch_page.WatchedDevices()),
         ]
     )
     begun = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrate import Comparison, Fit, WhatIf, compare, fit, fit_service, of_samples, what_if
-from calibrate.report.compared.curves import latency_against_throughput
+from calibrate.report.compared.curve_figures import latency_against_throughput
 from calibrate.report.plots import curve_of
 from measure import load_dataset
 

@@ -12,7 +12,7 @@ from made_up import points_at
 
 from calibrate import compare_all
 from calibrate.report.compared import compared_section, evidence_of
-from calibrate.report.compared import curves as figures
+from calibrate.report.compared import curve_figures as figures
 from calibrate.report.page import render, write_report
 from measure import MeasureError, Provenance, Sweep, load_dataset
 

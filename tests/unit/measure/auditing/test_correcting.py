@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.report.measured.points import measured
-from calibrate.report.measured.tables import columns_of, text_of
+from calibrate.report.measured.measured_data import measured
+from calibrate.report.measured.shown_columns import columns_of, text_of
 from measure import load
 from measure.auditing.all_checks import audit, corrected
 from measure.loads import ArrivalRate, Depth, Load

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
-from calibrate.lab.explore.curves import QUANTITIES, curves_of, under_three_loads
+from calibrate.lab.explore.explore_page import exported, formulas_of, layout, response_times, update
 from calibrate.lab.explore.figures import DRAWN, described, diagram, loads_compared, probabilities, rates_of
-from calibrate.lab.explore.page import exported, formulas_of, layout, response_times, update
 from calibrate.lab.explore.path import comparison, many_runs, path_of, rival_of
 from calibrate.lab.explore.settings import (
     KINDS,
@@ -32,6 +31,7 @@ from calibrate.lab.explore.settings import (
     range_of_rates,
     settings_of,
 )
+from calibrate.lab.explore.theory_curves import QUANTITIES, curves_of, under_three_loads
 from calibrate.lab.widgets import Theme, plain
 from qsim import MG1, Gamma, MMc, MMcN, solve
 

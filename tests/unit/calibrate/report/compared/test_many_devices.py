@@ -7,7 +7,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import Comparison, compare
-from calibrate.report.compared.curves import overview
+from calibrate.report.compared.curve_figures import overview
 from calibrate.report.compared.devices import Matched, parameter_text
 from measure import Sweep
 

@@ -14,8 +14,13 @@ from made_up import points_at
 from calibrate import Comparison, compare, compare_all, fit
 from calibrate.prediction.answer import answer
 from calibrate.report.compared import compared_section, evidence_of
-from calibrate.report.compared.curves import against_load, curve_table, latency_against_throughput, small_multiples
-from calibrate.report.compared.views import curve_output, key_figures
+from calibrate.report.compared.curve_figures import (
+    against_load,
+    curve_table,
+    latency_against_throughput,
+    small_multiples,
+)
+from calibrate.report.compared.curve_views import curve_output, key_figures
 from measure import Sweep, load_dataset
 from measure.datasets import about, dataset_names
 from measure.formats.tables.table import csv_sweep

@@ -10,7 +10,7 @@ import pytest
 
 from calibrate import Comparison, compare
 from calibrate.report.compared import evidence_of, views_of
-from calibrate.report.compared.curves import misses
+from calibrate.report.compared.curve_figures import misses
 from calibrate.report.compared.figure_elements import mark_knee, scale_of
 from calibrate.report.drawing import Drawing
 from measure import Sweep, load_dataset

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from calibrate.cli.measuring.measured_table import points_table
-from calibrate.report.measured.points import measured
+from calibrate.report.measured.measured_data import measured
 from calibrate.surface.places import surface_points
 from measure import audit, load, load_dataset
 from measure.errors import DataError

@@ -33,8 +33,8 @@ from calibrate.report.drawing import (
 )
 from calibrate.report.measured.directions import direction_views
 from calibrate.report.measured.grids import both_rates, heat_maps
-from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import (
+from calibrate.report.measured.measured_data import MeasuredData
+from calibrate.report.measured.shown_columns import (
     axis_of,
     columns_of,
     extremes,

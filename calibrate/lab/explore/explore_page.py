@@ -16,7 +16,6 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from flask import Flask, Response, request
 
-from calibrate.lab.explore.curves import QUANTITIES, Curves, LoadCurve, curves_of, under_three_loads, with_simulation
 from calibrate.lab.explore.figures import (
     bars_figure,
     described,
@@ -38,6 +37,14 @@ from calibrate.lab.explore.settings import (
     not_opened,
     range_of_rates,
     settings_of,
+)
+from calibrate.lab.explore.theory_curves import (
+    QUANTITIES,
+    Curves,
+    LoadCurve,
+    curves_of,
+    under_three_loads,
+    with_simulation,
 )
 from calibrate.lab.widgets import (
     KEPT,

@@ -13,7 +13,7 @@ from calibrate.fitting.answer import figure_word, idle_figure, knee_figure, knee
 from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared import curves
+from calibrate.report.compared import curve_figures
 from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_at_work, queue_view
 from calibrate.report.table_text import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
@@ -80,7 +80,7 @@ def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[
 def views_of(evidence: Evidence) -> ComparedCurve:
     """Every view of one curve that ``evidence`` has something for."""
     comparison = evidence.comparison
-    residuals, words = curves.misses(comparison), _RESIDUALS + _floor(comparison)
+    residuals, words = curve_figures.misses(comparison), _RESIDUALS + _floor(comparison)
     main = [*_curves(comparison), View("residuals-load", "Residuals", words, comparison.to_frame(), residuals)]
     if evidence.queue is not None and len(evidence.queue.queue.load):
         add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
@@ -106,18 +106,18 @@ def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
     how = " ".join([_HOW, *(f"{line}." for line in marked)])
     views = (
         View("summary", "Every curve", _SUMMARY, summary, None, FormattedTable.of(header, rows)),
-        View("overview", "All curves in one plot", how, table, curves.overview(done)),
+        View("overview", "All curves in one plot", how, table, curve_figures.overview(done)),
     )
     if len(done) <= FEW:
         return views
     seen = table[table["what"].str.startswith("observed")]
-    return (*views, View("small-multiples", "Each curve alone", how, seen, curves.small_multiples(done)))
+    return (*views, View("small-multiples", "Each curve alone", how, seen, curve_figures.small_multiples(done)))
 
 
 def _curves(comparison: Comparison) -> list[View]:
-    load, table = comparison.points.load_type, curves.curve_table(comparison)
+    load, table = comparison.points.load_type, curve_figures.curve_table(comparison)
     squares = " ".join([_SQUARES, *(f"{line}." for line in foot_lines(comparison.measured, IN_PLOTS))])
-    curve = curves.latency_against_throughput(comparison)
+    curve = curve_figures.latency_against_throughput(comparison)
     if isinstance(load, Bandwidth):
         return [View("curve", "Latency against bandwidth", squares, table, curve)]
     if comparison.is_open:
@@ -132,7 +132,7 @@ def _curves(comparison: Comparison) -> list[View]:
             if memory
             else _BOUNDS + (_ONSET if "Rbusy" in comparison.fit.curve_parameters else ""),
             table[[c for c in table if "response" not in str(c)]],
-            curves.against_load(comparison, "throughput"),
+            curve_figures.against_load(comparison, "throughput"),
         ),
         View(
             "response",
@@ -141,7 +141,7 @@ def _curves(comparison: Comparison) -> list[View]:
             if memory
             else "Left of the knee more load costs little time; right of it, mostly time.",
             table[[c for c in table if "throughput" not in str(c)]],
-            curves.against_load(comparison, "response"),
+            curve_figures.against_load(comparison, "response"),
         ),
     ]
 
@@ -163,7 +163,7 @@ def _little(comparison: Comparison) -> View:
         "Throughput times response time must give the load that was asked for; the number at a point is their ratio."
         + unchecked,
         table.assign(in_flight=(table["throughput_per_s"] * table["response_time_s"]).where(can)),
-        curves.little_check(comparison),
+        curve_figures.little_check(comparison),
     )
 
 

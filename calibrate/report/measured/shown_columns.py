@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.measured.points import MeasuredData
+from calibrate.report.measured.measured_data import MeasuredData
 from calibrate.report.table_text import end_of, origin_of, quantity_text, shown
 from calibrate.report.view import FormattedTable
 from measure.origin import MEASURED, as_measured
