@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.product_form import Places, as_simulated
+from calibrate.application.product_form import Places, as_simulated, run_with, with_two
 from calibrate.application.system import (
     MOST_SIMULATED,
     NINETY,
@@ -30,7 +30,7 @@ from calibrate.fitting.station import DeviceStation
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.loads import ArrivalRate, ClosedLoad
 from measure.units import format_rate
-from qsim import Arrivals, Exponential, Metrics, Network, Station, simulate
+from qsim import Arrivals, Exponential, Network, Station
 from qsim.analytic.any_load import Curves, nodes
 from qsim.errors import InvalidParameterError
 
@@ -179,12 +179,9 @@ def under_arrivals(
     count = 1 + min(draws, MOST_SIMULATED) * any(len(d[0]) > 1 for d in drawn.values())
     made = [{n: replace(d[2](i), visits=network.stations[n].visits) for n, d in drawn.items()} for i in range(count)]
     scaled = [_scaled(arrivals[1], rate / own) for rate in wanted]
-
-    def run(stations: Places, seed: int, customers: int) -> list[Metrics]:
-        return [_run(network, stations, each, seed, customers) for each in scaled]
-
+    run = run_with(scaled, network.routing and network.routing[next(iter(network.classes))])
     _, means, percentiles = product_form.simulated(made, run, seed, customers)
-    doubled = {n: _with_two(network, n, scaled, seed, customers) for n in queues}
+    doubled = with_two(network.stations, queues, run, seed, customers, "W")
     throughputs = np.broadcast_to(wanted, means.shape)
     peaks = as_simulated(peaks, count - 1)
     simulations = (wanted, (*queues,), wanted, throughputs, means, peaks, doubled, level, percentiles)
@@ -287,15 +284,3 @@ def _scaled(arrivals: Arrivals, factor: float) -> Arrivals:
     """The same arrivals at ``factor`` times the rate."""
     laws = {at: law.scaled(1 / factor) for at, law in arrivals.sources.items()}
     return Arrivals(laws[None]) if None in laws else Arrivals({str(at): law for at, law in laws.items()})
-
-
-def _run(network: Network, stations: Places, arrivals: Arrivals, seed: int, customers: int) -> Metrics:
-    places = {name: replace(s, most=None) for name, s in stations.items()}
-    asked = Network(places, arrivals, network.routing and network.routing[next(iter(network.classes))])
-    return simulate(asked, customers=customers, seed=seed, engine="compiled", allow_short=True)
-
-
-def _with_two(network: Network, name: str, arrivals: Sequence[Arrivals], seed: int, customers: int) -> Array:
-    """The response (m,) with two of a station."""
-    more = {**network.stations, name: product_form.two_of(network.stations[name])}
-    return np.array([float(_run(network, more, each, seed, customers).W) for each in arrivals])

@@ -13,16 +13,16 @@ Only positive numbers are added, where the usual recursion for load-dependent st
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit
 
 from calibrate.inference.parameters import Array
-from qsim import Exponential, Metrics, Network, Station, simulate
+from qsim import Arrivals, Exponential, Metrics, Network, Station, simulate
 from qsim._types import IntArray
 
 Places: TypeAlias = Mapping[str, Station]
@@ -119,9 +119,15 @@ ROWS = 200
 """Rows that tell an estimate's distribution."""
 
 
-def run_with(clients: Array) -> Run:
-    """Simulates a network with each number of ``clients`` (m,)."""
-    return lambda stations, seed, customers: [_run(stations, n, seed, customers) for n in clients]
+def run_with(populations: Sequence[int] | Sequence[Arrivals], routing: Mapping[str, Any] | None = None) -> Run:
+    """Simulates a network with each of the ``populations``: so many clients, or arrivals."""
+
+    def run(stations: Places, seed: int, customers: int) -> list[Metrics]:
+        places = {name: replace(s, most=None) for name, s in stations.items()}
+        networks = [Network(places, each, routing) for each in populations]
+        return [simulate(n, customers=customers, seed=seed, engine="compiled", allow_short=True) for n in networks]
+
+    return run
 
 
 def simulated(
@@ -156,14 +162,12 @@ def as_simulated(peaks: Array, draws: int) -> Array:
     return peaks[[0, *(drawn_row(draws) + (draws > 0))]]
 
 
-def with_two(stations: Places, clients: Array, seed: int, customers: int) -> dict[str, Array]:
-    """The throughput (m,) with two of a station, by its name."""
-    found = {}
-    for name, station in stations.items():
-        if not station.is_delay:
-            more = {**stations, name: two_of(station)}
-            found[name] = np.array([float(_run(more, n, seed, customers).throughput) for n in clients])
-    return found
+def with_two(
+    stations: Places, names: Iterable[str], run: Run, seed: int, customers: int, figure: Literal["throughput", "W"]
+) -> dict[str, Array]:
+    """A figure (m,) with two of each station of ``names``, by its name."""
+    more = {name: {**stations, name: two_of(stations[name])} for name in names}
+    return {n: np.array([float(getattr(m, figure)) for m in run(s, seed, customers)]) for n, s in more.items()}
 
 
 def _measured(runs: Sequence[Metrics]) -> Array:
@@ -178,11 +182,6 @@ def at_rates(station: Station, cycles_per_s: Array) -> Station:
     x = cycles_per_s * station.visit_count
     service = station.time.scaled(1 / (x[0] * station.time.mean))
     return replace(station, speeds=tuple((x / x[0]).tolist()), service=service)
-
-
-def _run(stations: Places, clients: float, seed: int, customers: int) -> Metrics:
-    network = Network({name: replace(s, most=None) for name, s in stations.items()}, int(clients))
-    return simulate(network, customers=customers, seed=seed, engine="compiled", allow_short=True)
 
 
 def two_of(station: Station) -> Station:

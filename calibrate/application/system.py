@@ -231,8 +231,9 @@ def over_clients(
     known_at = np.unique([1.0, *wanted, *(float(n) for n in (knee, ninety) if 1 <= n < wanted[-1])])
     count = 1 + min(draws, MOST_SIMULATED) * bool(_seeds(stations, seed))
     made = [{name: found[2](i) for name, found in drawn.items()} for i in range(count)]
-    throughputs, responses, percentiles = simulated(made, run_with(known_at), seed, customers)
-    twice = with_two(stations, known_at, seed, customers)
+    run = run_with([int(n) for n in known_at])
+    throughputs, responses, percentiles = simulated(made, run, seed, customers)
+    twice = with_two(stations, queues, run, seed, customers, "throughput")
     peaks = as_simulated(peaks, count - 1)
     known = (wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level, percentiles)
     return System(*known, doubts_of(queues))
