@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from calibrate.report.view import FormattedTable
+from calibrate.inference.parameters import Estimate, how_sure, quantity
 from measure.origin import MEASURED, foot_lines, marked
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+from qsim.text_table import table as aligned
 
 UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 NAMES: Mapping[str, str] = {
@@ -38,6 +40,51 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
     ("_pct", lambda v: f"{v:.3g} %"),
 )
+
+
+@dataclass(frozen=True)
+class FormattedTable:
+    """A table as text: header, rows, which columns are words (flush left) and not numbers, and lines at its foot."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: tuple[bool, ...]
+    foot: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        header: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        words: Collection[int] = (0,),
+        foot: Iterable[str] = (),
+    ) -> FormattedTable:
+        """The rows below their ``header``, without empty columns; those at ``words`` are words, not numbers."""
+        lines = [tuple(row) for row in rows]
+        kept = [i for i in range(len(header)) if any(line[i] for line in lines)] if lines else range(len(header))
+        return cls(
+            tuple(header[i] for i in kept),
+            tuple(tuple(line[i] for i in kept) for line in lines),
+            tuple(i in words for i in kept),
+            tuple(foot),
+        )
+
+    def text(self, most: int | None = None) -> str:
+        """The first ``most`` rows (all without it) as plain text, and the foot."""
+        return "\n".join([aligned(self.header, self.rows[:most], left=self.words), *self.foot])
+
+
+def parameter_table(
+    found: Mapping[str, Estimate],
+    word: Callable[[str, Estimate], str] = lambda _, e: how_sure(e.identified, e.low, e.high),
+) -> FormattedTable:
+    """Parameters with their intervals, their sureness by ``word``, and their notes."""
+    header = ("parameter", "estimate", "low", "high", "sure?", "")
+    rows = (
+        (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)), word(name, e), e.note)
+        for name, e in found.items()
+    )
+    return FormattedTable.of(header, rows, words=(0, 4, 5))
 
 
 def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:

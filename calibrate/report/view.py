@@ -1,66 +1,20 @@
-"""What a report is made of: tables to read, views (a figure, its data and its table), and sections of views."""
+"""What a report is made of: views (a figure, its data and its table), and sections of views."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from calibrate.inference.parameters import Estimate, how_sure, quantity
 from measure.findings import Finding
 from measure.sweep import Provenance
-from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calibrate.prediction.comparison import Comparison
     from calibrate.report.drawing import Drawing
-
-
-@dataclass(frozen=True)
-class FormattedTable:
-    """A table as text: header, rows, which columns are words (flush left) and not numbers, and lines at its foot."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: tuple[bool, ...]
-    foot: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        header: Sequence[str],
-        rows: Iterable[Sequence[str]],
-        words: Collection[int] = (0,),
-        foot: Iterable[str] = (),
-    ) -> FormattedTable:
-        """The rows below their ``header``, without empty columns; those at ``words`` are words, not numbers."""
-        lines = [tuple(row) for row in rows]
-        kept = [i for i in range(len(header)) if any(line[i] for line in lines)] if lines else range(len(header))
-        return cls(
-            tuple(header[i] for i in kept),
-            tuple(tuple(line[i] for i in kept) for line in lines),
-            tuple(i in words for i in kept),
-            tuple(foot),
-        )
-
-    def text(self, most: int | None = None) -> str:
-        """The first ``most`` rows (all without it) as plain text, and the foot."""
-        return "\n".join([table(self.header, self.rows[:most], left=self.words), *self.foot])
-
-
-def parameter_table(
-    found: Mapping[str, Estimate],
-    word: Callable[[str, Estimate], str] = lambda _, e: how_sure(e.identified, e.low, e.high),
-) -> FormattedTable:
-    """Parameters with their intervals, their sureness by ``word``, and their notes."""
-    header = ("parameter", "estimate", "low", "high", "sure?", "")
-    rows = (
-        (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)), word(name, e), e.note)
-        for name, e in found.items()
-    )
-    return FormattedTable.of(header, rows, words=(0, 4, 5))
+    from calibrate.report.table_text import FormattedTable
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curve_figures
 from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_at_work, queue_view
-from calibrate.report.table_text import shown
-from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
+from calibrate.report.table_text import FormattedTable, parameter_table, shown
+from calibrate.report.view import ComparedCurve, KeyFigure, Section, View
 from measure.findings import SEVERITIES
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import IN_PLOTS, by_littles_law, foot_lines, rows_to_judge

@@ -19,7 +19,8 @@ from calibrate.inference.parameters import Estimate
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
 from calibrate.report.compared import curve_figures
-from calibrate.report.view import FormattedTable, Section, View
+from calibrate.report.table_text import FormattedTable
+from calibrate.report.view import Section, View
 from measure.units import interval_text, plain_number
 
 MOST_IN_FULL = 3
@@ -127,9 +128,7 @@ def parameter_text(matched: Matched) -> FormattedTable:
     models = {c.fit.model for c in matched.comparisons}
     if len(models) > 1:
         rows.insert(0, ("model", *(c.fit.model for c in matched.comparisons)))
-    return FormattedTable(
-        (matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices))
-    )
+    return FormattedTable.of((matched.name or "parameter", *matched.devices), rows)
 
 
 def _parameter(comparison: Comparison, name: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, latency_axis, marker, solid
-from calibrate.report.view import FormattedTable, View
+from calibrate.report.table_text import FormattedTable
+from calibrate.report.view import View
 from calibrate.tails.results import QUANTILES, Tails
 from measure.units import format_duration
 
