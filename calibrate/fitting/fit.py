@@ -69,7 +69,7 @@ class Fit(Calibration, Result):
         closed = isinstance(self.load_type, ClosedLoad) and not self.is_seen_through_chain
         if self.given is not None or self.points is None or not closed:
             return self.curve_parameters
-        from calibrate.models.stations import servers_and_think
+        from calibrate.models.structure import servers_and_think
 
         return {**self.curve_parameters, **servers_and_think(self.points, self.level)}
 

@@ -22,7 +22,7 @@ from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import PRESENT, Calibration
 from calibrate.models.open import OpenModel
-from calibrate.models.stations import ServersAndDelay, servers_and_think
+from calibrate.models.structure import ServersAndDelay, servers_and_think
 from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points
 from measure.errors import DataError
 from measure.loads import Bandwidth, ClosedLoad, CountedLoad

@@ -24,7 +24,7 @@ from calibrate.inference.weights import (
     quantiles,
     widened,
 )
-from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, is_past_its_peak
+from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, copies, is_past_its_peak
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import OpenFacts, Points
 from measure.auditing.curve_shape import BUSY
@@ -43,7 +43,7 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "p-norm": ("closed", "PNorm"),
         "asymptotic bounds": ("closed", "AsymptoticBounds"),
         "Universal Scalability Law": ("closed", "ScalabilityLaw"),
-        "servers and delay": ("stations", "ServersAndDelay"),
+        "servers and delay": ("structure", "ServersAndDelay"),
     },
     "injected_delay": {"delay law": ("delay_law", "DelayLaw")},
     "bandwidth": {"latency curve": ("memory_curve", "MemoryCurve")},
@@ -117,8 +117,6 @@ def model_named(name: str) -> CurveModel:
         return model
     one, times, factor = name.rpartition(TIMES)
     if times:
-        from calibrate.models.stations import copies
-
         return copies(model_named(one), factor)
     raise InvalidParameterError("model", f"{name!r} is unknown", f"there are: {'; '.join(known)}", value=name)
 

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibrate.inference.nodes import EVERYWHERE, Scale, Stratum, table_of
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import TOLERANCE, CurveModel, KneePoint
+from calibrate.models.curves import TIMES, TOLERANCE, CurveModel, KneePoint
 from calibrate.points import Points
 from measure.ties import first_highest
+from qsim.errors import InvalidParameterError
 
 SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75
 """The knee's sharpness p: 2.6 is the middle of public NVMe tables, and two thirds of the devices lie within a factor of
@@ -372,3 +373,53 @@ def is_past_its_peak(throughput: Array) -> bool:
     """
     best = first_highest(throughput)
     return int((throughput[best + 1 :] <= SHOWN * throughput[best]).sum()) >= FALLEN
+
+
+@dataclass(frozen=True)
+class SharedLoad(MisfitProcess):
+    """The misfit of one of ``factor`` copies, which depends on its share of the load."""
+
+    factor: float = 1.0
+
+    def place(self, loads: Array) -> Array:
+        return np.asarray(np.log(np.maximum(loads / self.factor, 1.0) + self.pivot))
+
+
+class Copies(ClosedModel):
+    """``factor`` copies of a device that share the load evenly; a lone request takes as long as on one.
+
+    Each copy has 1 / factor of the load; below one request its throughput is proportional to the load.
+    """
+
+    def __init__(self, base: ClosedModel, factor: float) -> None:
+        self.base = base
+        self.factor = factor
+        self.name = f"{base.name}{TIMES}{factor:.12g}"
+        self.assumption = f"{base.assumption}; {factor:g} times as many of it, with the load spread evenly"
+        self.process = SharedLoad(base.process.length, base.process.own, base.process.pivot, factor)
+        self.misfit = base.misfit
+        self.declines, self.is_formula = base.declines, base.is_formula
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> Sequence[Parameter]:  # type: ignore[override]
+        return self.base.parameters(loads, throughput, response)
+
+    def throughput(self, values: Array, loads: Array) -> Array:
+        each = loads / self.factor
+        return np.asarray(self.factor * self.base.throughput(values, np.maximum(each, 1.0)) * np.minimum(each, 1.0))
+
+    def peak(self, values: Array) -> Array:
+        return self.factor * self.base.peak(values)
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {"R1": ("s", self.lone(values)), "Xmax": ("1/s", self.peak(values)), "N*": ("", self.knee_load(values))}
+
+
+def copies(base: CurveModel, factor: str) -> Copies:
+    """``factor`` copies of ``base``. Raises ValueError where ``factor`` is not a number, or ``base`` not closed."""
+    try:
+        times = float(factor)
+    except ValueError:
+        times = -1.0
+    if not isinstance(base, ClosedModel) or times <= 0:
+        raise InvalidParameterError("model", f"'{base.name}{TIMES}{factor}' is unknown", value=factor)
+    return Copies(base, times)

@@ -326,7 +326,7 @@ def _may_hold(model: CurveModel, points: Points, deepest: float) -> bool:
         case "p-norm with onset and decline":
             return shows_decline(points.load, points.throughput_per_s)
         case "servers and delay":
-            from calibrate.models.stations import MOST_CROSSING
+            from calibrate.models.structure import MOST_CROSSING
 
             return deepest <= MOST_CROSSING and len(points) > 1  # the asymptotes cross before the deepest
         case _:

@@ -26,9 +26,8 @@ from calibrate.fitting.station import points_again
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.inference.weights import middle
 from calibrate.models.calibration import Calibration
-from calibrate.models.closed import ClosedModel
-from calibrate.models.stations import UNLIKELY, Copies, ServersAndDelay
-from calibrate.models.structure import LEAST_RATIO
+from calibrate.models.closed import ClosedModel, Copies
+from calibrate.models.structure import LEAST_RATIO, UNLIKELY, ServersAndDelay
 from measure.errors import DataError
 from measure.loads import ClosedLoad
 from measure.ties import TIE

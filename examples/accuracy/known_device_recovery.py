@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrate.models.stations import servers_and_think
+from calibrate.models.structure import servers_and_think
 from calibrate.points import ClosedFacts, LoneRequests, Points, points_of
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.closed import OnsetPNorm, PNorm
-from calibrate.models.stations import Copies, ServersAndDelay
+from calibrate.models.closed import Copies, OnsetPNorm, PNorm
+from calibrate.models.structure import ServersAndDelay
 from qsim import Closed, Delay, Exponential, Station, solve
 
 LOADS = np.array([1.0, 2, 5, 8, 20, 64])

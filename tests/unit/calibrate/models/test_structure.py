@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from calibrate.inference.parameters import Estimate
-from calibrate.models.stations import servers_and_think
-from calibrate.models.structure import structure_posterior
+from calibrate.models.structure import servers_and_think, structure_posterior
 from calibrate.points import ClosedFacts, LoneRequests, Points
 from measure.loads import Depth
 from qsim import Closed, Exponential, MMcN, Station, solve
