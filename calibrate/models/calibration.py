@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -24,7 +23,16 @@ from calibrate.inference.weights import (
     quantiles,
     widened,
 )
-from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, copies, is_past_its_peak
+from calibrate.models.closed import (
+    AsymptoticBounds,
+    ClosedModel,
+    Declining,
+    OnsetPNorm,
+    PNorm,
+    ScalabilityLaw,
+    copies,
+    is_past_its_peak,
+)
 from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import OpenFacts, Points
 from measure.auditing.curve_shape import BUSY
@@ -36,28 +44,38 @@ from qsim.errors import InvalidParameterError
 ANY_LOAD = "p-norm with onset, any load"
 """The model of points that are seen through the chain of what is present."""
 
-MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "queue_depth": {
-        "p-norm with onset": ("closed", "OnsetPNorm"),
-        "p-norm with onset and decline": ("closed", "Declining"),
-        "p-norm": ("closed", "PNorm"),
-        "asymptotic bounds": ("closed", "AsymptoticBounds"),
-        "Universal Scalability Law": ("closed", "ScalabilityLaw"),
-        "servers and delay": ("structure", "ServersAndDelay"),
-    },
-    "injected_delay": {"delay law": ("delay_law", "DelayLaw")},
-    "bandwidth": {"latency curve": ("memory_curve", "MemoryCurve")},
-    "arrival_rate": {
-        "M/G/c": ("open", "MGc"),
-        "M/G/c, a queue each": ("open", "MGcEach"),
-        "M/G/c with setup": ("open", "SleepingQueue"),
-        "M/G/1": ("open", "MG1"),
-        "M/M/1": ("open", "MM1"),
-        "M/D/1": ("open", "MD1"),
-    },
-    "any": {ANY_LOAD: ("any_load", "AnyLoad")},
-}
-"""Kind of load -> {model name: (module, class or instance)}, the usual one first; ``any``: of thinking users too."""
+KINDS = ("queue_depth", "injected_delay", "bandwidth", "arrival_rate", "any")
+"""The kinds of load that models are for; ``any``: of thinking users too."""
+
+
+def models_of(kind: str) -> Iterator[CurveModel]:
+    """The models of one of ``KINDS`` of load, the usual one first; a module is imported where its model is reached.
+
+    >>> [model.name for model in models_of("arrival_rate")][:2]
+    ['M/G/c', 'M/G/c, a queue each']
+    """
+    match kind:
+        case "queue_depth":
+            yield from (OnsetPNorm(), Declining(), PNorm(), AsymptoticBounds(), ScalabilityLaw())
+            from calibrate.models.structure import ServersAndDelay
+
+            yield ServersAndDelay()
+        case "injected_delay":
+            from calibrate.models.delay_law import DelayLaw
+
+            yield DelayLaw()
+        case "bandwidth":
+            from calibrate.models.memory_curve import MemoryCurve
+
+            yield MemoryCurve()
+        case "arrival_rate":
+            from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, SleepingQueue
+
+            yield from (MGc, MGcEach, SleepingQueue(), MG1, MM1, MD1)
+        case "any":
+            from calibrate.models.any_load import AnyLoad
+
+            yield AnyLoad()
 
 
 def is_open(load: Load) -> bool:
@@ -70,7 +88,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if name is not None:
         return _named_for(points, name)
     if isinstance(points.load_type, MemoryLoad):
-        return model_named(next(iter(MODELS[points.load_type.kind])))
+        return next(models_of(points.load_type.kind))
     if points.also or points.capacity_per_s is not None or points.load_type.thinking_s or is_open(points.load_type):
         return model_named(ANY_LOAD).under(points.load_type)
     if isinstance(points.load_type, ClosedLoad):
@@ -95,7 +113,7 @@ def _named_for(points: Points, name: str) -> CurveModel:
         raise InvalidParameterError(
             "model", f"{name!r} takes {points.load_type.plural} for requests in flight, and these think", value=name
         )
-    kind = next((kind for kind, models in MODELS.items() if name in models), "queue_depth")
+    kind = next((kind for kind in KINDS if any(model.name == name for model in models_of(kind))), "queue_depth")
     if kind != points.load_type.kind:
         wanted = f"{kind.replace('_', ' ')}s"
         raise InvalidParameterError(
@@ -109,12 +127,11 @@ def _named_for(points: Points, name: str) -> CurveModel:
 
 def model_named(name: str) -> CurveModel:
     """The device model of that name (``p-norm``, ``M/M/1``...). Raises ValueError listing the names."""
-    known = {model: place for models in MODELS.values() for model, place in models.items()}
-    if name in known:
-        module, made = known[name]
-        found = getattr(import_module(f"calibrate.models.{module}"), made)
-        model: CurveModel = found() if isinstance(found, type) else found
-        return model
+    known = []
+    for model in (model for kind in KINDS for model in models_of(kind)):
+        if model.name == name:
+            return model
+        known.append(model.name)
     one, times, factor = name.rpartition(TIMES)
     if times:
         return copies(model_named(one), factor)

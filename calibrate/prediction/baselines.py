@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from calibrate.fitting.fit import Fit, fit_points
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
-from calibrate.models.calibration import MODELS, model_named
+from calibrate.models.calibration import models_of
 from calibrate.models.closed import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm, shows_decline
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points, mape, residuals_pct
@@ -292,8 +292,8 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
     """
     calibrated = fitted.was_used(points)
     chosen = fitted.points or points.at(calibrated)  # its own, whose structure may be known already
-    deepest, of_kind = float(points.load.max()), map(model_named, MODELS[points.load_type.kind])
-    models = [model for model in of_kind if _may_hold(model, chosen, deepest)]
+    deepest = float(points.load.max())
+    models = [model for model in models_of(points.load_type.kind) if _may_hold(model, chosen, deepest)]
     if points.load_type.thinking_s:  # the others take users for requests present
         models = []
     if fitted.model not in {m.name for m in models}:

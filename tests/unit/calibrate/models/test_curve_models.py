@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.calibration import MODELS, model_named
+from calibrate.models.calibration import KINDS, model_named, models_of
 from calibrate.models.closed import ClosedModel, OnsetPNorm, PNorm
 from qsim import Closed, Exponential, Station, solve
 
@@ -13,10 +13,10 @@ LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
 
 
 def test_a_model_goes_by_its_own_name_and_one_over_queue_depths_is_closed() -> None:
-    for kind, models in MODELS.items():
-        for name in models:
-            assert model_named(name).name == name
-            assert isinstance(model_named(name), ClosedModel) == (kind in ("queue_depth", "any"))
+    for kind in KINDS:
+        for model in models_of(kind):
+            assert type(model_named(model.name)) is type(model)
+            assert isinstance(model, ClosedModel) == (kind in ("queue_depth", "any"))
 
 
 def test_p_norm_is_the_formula() -> None:
