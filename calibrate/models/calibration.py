@@ -61,11 +61,11 @@ def models_of(kind: str) -> Iterator[CurveModel]:
 
             yield ServersAndDelay()
         case "injected_delay":
-            from calibrate.models.delay_law import DelayLaw
+            from calibrate.models.memory import DelayLaw
 
             yield DelayLaw()
         case "bandwidth":
-            from calibrate.models.memory_curve import MemoryCurve
+            from calibrate.models.memory import MemoryCurve
 
             yield MemoryCurve()
         case "arrival_rate":

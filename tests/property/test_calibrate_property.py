@@ -9,7 +9,7 @@ from made_up import points_at
 
 from calibrate import fit, from_datasheet, predict
 from calibrate.models.closed import AsymptoticBounds, PNorm
-from calibrate.models.delay_law import DelayLaw
+from calibrate.models.memory import DelayLaw
 from measure import Sweep
 
 

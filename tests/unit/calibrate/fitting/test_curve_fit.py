@@ -12,7 +12,7 @@ from made_up import points_at
 
 from calibrate import Fit, fit, from_datasheet, predict
 from calibrate.models.closed import PNorm
-from calibrate.models.delay_law import DelayLaw
+from calibrate.models.memory import DelayLaw
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset
 from measure.loads import ArrivalRate, InjectedDelay

@@ -12,7 +12,7 @@ from calibrate import fit, from_datasheet
 from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.models.closed import OnsetPNorm
-from calibrate.models.delay_law import DelayLaw
+from calibrate.models.memory import DelayLaw
 from calibrate.next import next_load
 from calibrate.prediction.answer import next_text
 from measure import Sweep

@@ -12,7 +12,7 @@ from made_up import points_at
 
 from calibrate import compare, compare_all, fit
 from calibrate.fitting.answer import knee_word
-from calibrate.models.delay_law import DelayLaw
+from calibrate.models.memory import DelayLaw
 from calibrate.next import advice, recommended
 from calibrate.points import points_of
 from calibrate.prediction.answer import noise_of_a_point
