@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from measure.fio.sweep import Progress
-from measure.loads.injected_delay import DEFAULT_DELAYS, QUICK_DELAYS
+from measure.loads.memory import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.memory.probe import MemoryPlan, plan_buffers, plan_memory, run_memory
 from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.runs import COURSE, PlannedSweep, SuitePlan, SuiteResults, plan_suites, run_sweeps

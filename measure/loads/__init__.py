@@ -10,13 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from measure.loads.arrival_rate import ArrivalRate, Gaps
-from measure.loads.bandwidth import Bandwidth
-from measure.loads.base import ClosedLoad, CountedLoad, Load, LoadKind, MemoryLoad, ThroughputLoad
-from measure.loads.buffer_size import BufferSize
-from measure.loads.clients import Clients
-from measure.loads.depth import Depth, counted_in
-from measure.loads.injected_delay import InjectedDelay
-from measure.loads.outstanding import Outstanding
+from measure.loads.base import Load, LoadKind, ThroughputLoad
+from measure.loads.closed import Clients, ClosedLoad, CountedLoad, Depth, Outstanding, counted_in
+from measure.loads.memory import Bandwidth, BufferSize, InjectedDelay, MemoryLoad
 from measure.loads.peak_share import PeakShare
 from qsim.errors import InvalidParameterError
 

@@ -32,7 +32,6 @@ class ArrivalRate(ThroughputLoad):
     kind: ClassVar[LoadKind] = "arrival_rate"
     law = "L = X R"
     name = "arrival rate"
-    singular = "arrival rate"
     plural = "rates"
     symbol = "arrivals"
     knee_symbol = "λ*"

@@ -21,7 +21,7 @@ from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.run import keeping, minutes, ramp_of
 from calibrate.cli.options import flag, option, page_in
 from calibrate.cli.progress import Bar
-from measure.loads.injected_delay import DEFAULT_DELAYS, QUICK_DELAYS
+from measure.loads.memory import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.units import format_duration
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from calibrate.prediction.answer import noise_of_a_point
 from measure import load_dataset
 from measure.findings import Finding
 from measure.loads import InjectedDelay
-from measure.loads.injected_delay import DEFAULT_DELAYS
+from measure.loads.memory import DEFAULT_DELAYS
 from measure.sweep import Sweep
 from measure.units import format_percent
 
