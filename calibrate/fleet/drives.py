@@ -18,10 +18,9 @@ from calibrate.fitting.fit import Fit, fit
 from calibrate.fleet.odd import FALSE_ALARMS, LEAST, LIKE, Power, with_oddness
 from calibrate.inference.parameters import how_sure
 from calibrate.points import points_of
-from measure.directories import read_measurement
 from measure.errors import DataError
 from measure.formats.by_format import NoMeasurementError
-from measure.loading import load
+from measure.loading import load, read_measurement
 from measure.machine.process import end_with_parent
 from measure.sweep import Sweep
 from measure.text_files import shown_name

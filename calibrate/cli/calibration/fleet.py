@@ -53,7 +53,7 @@ def fleet(
 
     from calibrate.fleet.drives import fleet as fitted
     from calibrate.fleet.odd import FALSE_ALARMS
-    from measure.directories import files_left_out
+    from measure.loading import files_left_out
 
     with Bar("fitting") as bar:
         found = fitted(folders, workers=workers, progress=bar.share)
