@@ -122,11 +122,8 @@ def judged(
 
 def as_measured(table: pd.DataFrame, figure: str) -> NDArray[np.float64]:
     """The values of a figure (m,): where a law gave another one than was measured, the measured one."""
-    values = table[figure].to_numpy(float)
-    if figure not in ORIGIN or PUBLISHED[figure] not in table:
-        return values
-    published = table[PUBLISHED[figure]].to_numpy(float)
-    return np.where(rows_to_judge(table, [figure]) | np.isnan(published), values, published)
+    stands = rows_to_judge(table, [figure] if figure in ORIGIN else ())
+    return np.where(stands, table[figure].to_numpy(float), as_published(table, figure))
 
 
 def as_published(table: pd.DataFrame, figure: str) -> NDArray[np.float64]:

@@ -465,14 +465,10 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
         findings += [replace(f, series=prefix + f.series) if f.series else f for f in sweep.findings]
     first = labelled[0][1]
     provenances = [s.provenance for _, s in labelled]
+    shared = ("tool", "tool_version", "host", "kernel", "cpu", "device")
     provenance = Provenance(
-        tool=_common(p.tool for p in provenances),
-        tool_version=_common(p.tool_version for p in provenances),
+        **{key: _common(getattr(p, key) for p in provenances) for key in shared},
         commands=tuple(c for p in provenances for c in p.commands),
-        host=_common(p.host for p in provenances),
-        kernel=_common(p.kernel for p in provenances),
-        cpu=_common(p.cpu for p in provenances),
-        device=_common(p.device for p in provenances),
         source=name,
         details=details,
     )

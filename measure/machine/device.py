@@ -18,6 +18,7 @@ from pathlib import Path
 from measure.errors import UnsafeTargetError
 from measure.machine import files
 from measure.machine.contents import Contents, contents_of, signature_on
+from measure.machine.host import block_folder
 from measure.machine.process import by_handle
 
 FACTS = (
@@ -84,8 +85,8 @@ def check_unchanged_since(plan: Contents, now: Contents, refused: str) -> None:
 
 def _identity(status: os.stat_result) -> str:
     """Which device this is: its number, and what the kernel says of it and, for a partition, of its disk."""
-    folder = _kernel_folder(status).resolve()
-    facts = [part / name for part in (folder, folder.parent) for name in FACTS]
+    folder = block_folder(status.st_rdev)
+    facts = [part / name for part in ((folder, folder.parent) if folder else ()) for name in FACTS]
     values = (f"{path.parent.name}/{path.name} {' '.join(_lines(path))}" for path in facts if path.is_file())
     return "; ".join((f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}", *values))
 
@@ -103,8 +104,8 @@ def device_in_use(device: Path) -> str | None:
 
 def _known_use(device: Path) -> str | None:
     """The use that the kernel lists: mounts, swap, holders (md, LVM, device mapper) and partitions."""
-    folder = _kernel_folder(device.stat())
-    members = [folder.resolve(), *(p.parent for p in folder.resolve().glob("*/partition"))] if folder.exists() else []
+    folder = block_folder(device.stat().st_rdev)
+    members = [folder, *(p.parent for p in folder.glob("*/partition"))] if folder else []
     names = {p.name for p in members} | {device.name}
     numbers = {(p / "dev").read_text().strip() for p in members if (p / "dev").exists()}
     for line in _lines(Path("/proc/self/mountinfo")):
@@ -122,10 +123,6 @@ def _known_use(device: Path) -> str | None:
     if len(members) > 1:
         return f"has partitions ({', '.join(sorted(p.name for p in members[1:]))})"
     return None
-
-
-def _kernel_folder(status: os.stat_result) -> Path:
-    return Path("/sys/dev/block") / f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
 
 
 def _lines(path: Path) -> list[str]:

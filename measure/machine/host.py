@@ -113,9 +113,9 @@ def storage_behind(path: Path) -> Storage:
         filesystem, source, number = "raw device", str(place), status.st_rdev
     else:
         (filesystem, source), number = _mount_of(place), status.st_dev
-    block = _block_folder(number)
+    block = block_folder(number)
     if block is None and source.startswith("/dev/") and Path(source).exists():  # btrfs: an anonymous device number
-        block = _block_folder(Path(source).stat().st_rdev)
+        block = block_folder(Path(source).stat().st_rdev)
     disk = block.parent if block and (block / "partition").exists() else block
     return Storage(
         filesystem=filesystem,
@@ -200,7 +200,7 @@ def _mount_of(path: Path) -> tuple[str, str]:
     return longest.fstype, longest.device
 
 
-def _block_folder(number: int) -> Path | None:
+def block_folder(number: int) -> Path | None:
     """The folder in /sys of the block device with this number; None where there is none."""
     if not hasattr(os, "major"):
         return None

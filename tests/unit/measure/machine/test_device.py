@@ -83,7 +83,7 @@ def test_what_the_kernel_says_of_a_device_tells_it_from_another(
     folder = tmp_path / "block" / "sdz"
     (folder / "device").mkdir(parents=True)
     (folder / "size").write_text("131072\n")
-    monkeypatch.setattr(device, "_kernel_folder", lambda _: folder)
+    monkeypatch.setattr(device, "block_folder", lambda _: folder)
     found = set()
     for name, fact in (("diskseq", "11"), ("diskseq", "12"), ("device/serial", "S1"), ("device/serial", "S2")):
         (folder / name).write_text(f"{fact}\n")
