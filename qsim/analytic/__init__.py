@@ -1,23 +1,19 @@
 """Formulas: one file per family, each opening with its theory and its source.
 
 :func:`solve` tries the families in turn and uses the first that applies.  A family is a module with a ``FORMULA``
-(:class:`~qsim.analytic.formula.Formula`); adding one means adding a file and a line here.
+(:class:`~qsim.analytic.views.Formula`); adding one means adding a file and a line here.
 """
 
 from __future__ import annotations
 
 import importlib
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from qsim.analytic.formula import of_network
+from qsim.analytic.views import Formula, OpenQueue, of_network, open_queue
 from qsim.errors import InvalidParameterError, NoFormulaError
-
-if TYPE_CHECKING:
-    from qsim.analytic.formula import Formula
-    from qsim.analytic.views import OpenQueue
-    from qsim.metrics import Metrics
-    from qsim.models import Network
+from qsim.metrics import Metrics
+from qsim.models import Network
 
 _NAMES = (
     "open.mm1",
@@ -78,8 +74,6 @@ def solve(network: Network) -> Metrics:
     >>> round(solve(MMc(arrival_rate=2.7, service_rate=1.0, servers=3)).W, 3)
     3.724
     """
-    from qsim.models import Network
-
     if not isinstance(network, Network):
         raise InvalidParameterError(
             "model", f"must be a Network, or a short form such as MM1(...) or Closed(...), not {network!r}"
@@ -93,8 +87,6 @@ def solve(network: Network) -> Metrics:
 
 def queue_formula(queue: OpenQueue) -> Formula[OpenQueue] | None:
     """The first family whose theory covers one open station."""
-    from qsim.analytic.views import open_queue
-
     return next((f for f in formulas() if f.view is open_queue and f.applies(queue)), None)
 
 

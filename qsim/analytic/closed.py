@@ -48,9 +48,8 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray, IntArray
-from qsim.analytic.formula import Formula
 from qsim.analytic.open.birth_death import FirstComeTimes, TabulatedStates, require_few_states, weights
-from qsim.analytic.views import ClosedQueue, closed_queue
+from qsim.analytic.views import ClosedQueue, Formula, closed_queue
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
 

@@ -1,25 +1,49 @@
-"""Single stations that formulas know, recognised in a network: each function returns a view, or None for another shape.
+"""What a family of formulas offers, and the single stations that formulas know, recognised in a network.
 
-Networks of several stations are seen by their classes: :mod:`qsim.analytic.networks.classes`.
+A family (:class:`Formula`) looks at a network through a *view*, such as one open station.  A function that makes one
+returns None for a network of another shape, so a family need not check the shape again.  Networks of several stations
+are seen by their classes: :mod:`qsim.analytic.networks.classes`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from qsim.distributions import Distribution, Exponential
 from qsim.errors import UnstableQueueError
+from qsim.metrics import Metrics
 from qsim.models import Network
 from qsim.models.kendall import station_name
 
 ROUNDING = 1e-12
 """Rates are stored as mean times, so rounding may put 9 arrivals on 3 servers of rate 3 just below rho = 1."""
 
-
 BY_SIZE = ("SJF", "PSJF", "SRPT")
 """Orders of service that depend on service times."""
+
+View = TypeVar("View")
+
+
+@dataclass(frozen=True)
+class Formula(Generic[View]):
+    """One family: the ``view`` it takes of a network, whether its theory ``applies`` to it, and how to ``solve`` it."""
+
+    view: Callable[[Network], View | None]
+    applies: Callable[[View], bool]
+    solve: Callable[[View], Metrics]
+
+
+def of_network(network: Network, answer: Metrics) -> Metrics:
+    """Metrics of a view, with the whole network as their model; a network of one unnamed station lists no stations."""
+    return replace(
+        answer,
+        model=network,
+        stations=tuple(of_network(network, part) for part in answer.stations) if network.lists_stations else (),
+        classes=tuple(of_network(network, part) for part in answer.classes),
+    )
 
 
 @dataclass(frozen=True)

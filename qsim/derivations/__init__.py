@@ -16,10 +16,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from qsim.analytic import closed, find_formula, solve
-from qsim.analytic.formula import Formula
 from qsim.analytic.networks import jackson, product_form
 from qsim.analytic.open import approximations, birth_death, mg1, mm1, mmc
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import Formula, open_queue
 from qsim.derivations import networks, queues
 from qsim.derivations.builder import Derivation, DerivationBuilder, DerivationStep, DerivationTable, Line, Remark
 from qsim.errors import NoFormulaError

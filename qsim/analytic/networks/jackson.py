@@ -27,11 +27,10 @@ import math
 
 import numpy as np
 
-from qsim.analytic.formula import Formula
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.open import birth_death, mmc
-from qsim.analytic.views import ROUNDING, OpenQueue, is_poisson
+from qsim.analytic.views import ROUNDING, Formula, OpenQueue, is_poisson
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics

@@ -42,10 +42,10 @@ import numpy as np
 
 from qsim._types import BoolArray, FloatArray
 from qsim.analytic.evidence import with_errors
-from qsim.analytic.formula import Formula
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.networks.product_form import LARGEST_LATTICE
+from qsim.analytic.views import Formula
 from qsim.distributions import Exponential
 from qsim.errors import NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics

@@ -38,13 +38,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.formula import Formula
 from qsim.analytic.networks import normalizing
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, ClassStation, class_network
 from qsim.analytic.networks.normalizing import Centre
 from qsim.analytic.open.birth_death import FirstComeTimes, TabulatedStates, require_few_states
-from qsim.analytic.views import ROUNDING
+from qsim.analytic.views import ROUNDING, Formula
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Metrics
 

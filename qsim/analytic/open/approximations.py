@@ -40,11 +40,10 @@ import numpy as np
 
 from qsim import _check
 from qsim.analytic.evidence import P_WAIT, P_WAIT_FITTED, with_errors
-from qsim.analytic.formula import Formula
 from qsim.analytic.open import gimc, markovian, mdc
 from qsim.analytic.open.mg1 import FirstComeTimes
 from qsim.analytic.open.mmc import erlang_c
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, HyperExponential
 from qsim.distributions.base import Phases
 from qsim.errors import InvalidParameterError, UnstableQueueError

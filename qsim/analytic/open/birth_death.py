@@ -31,9 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.formula import Formula
 from qsim.analytic.times import poisson_window, quantile
-from qsim.analytic.views import BY_SIZE, OpenQueue, open_queue
+from qsim.analytic.views import BY_SIZE, Formula, OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.errors import NoFormulaError
 from qsim.metrics import Described, ExactTimes, Metrics, TimeDistribution

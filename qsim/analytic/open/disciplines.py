@@ -34,9 +34,8 @@ import math
 
 import numpy as np
 
-from qsim.analytic.formula import Formula
 from qsim.analytic.open import birth_death
-from qsim.analytic.views import BY_SIZE, OpenQueue, open_queue
+from qsim.analytic.views import BY_SIZE, Formula, OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics
 

@@ -27,10 +27,9 @@ from __future__ import annotations
 
 import math
 
-from qsim.analytic.formula import Formula
 from qsim.analytic.open.birth_death import TabulatedStates
 from qsim.analytic.open.mmc import ErlangTimes
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics
 

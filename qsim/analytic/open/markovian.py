@@ -29,9 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.formula import Formula
 from qsim.analytic.times import MarkovTimes
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Exponential
 from qsim.distributions.base import Phases, require_phases
 from qsim.metrics import Metrics

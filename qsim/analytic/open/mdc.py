@@ -21,8 +21,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from qsim.analytic.formula import Formula
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Deterministic
 from qsim.metrics import Metrics
 

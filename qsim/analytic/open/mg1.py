@@ -35,9 +35,8 @@ from functools import cached_property
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.formula import Formula
 from qsim.analytic.times import CompoundTimes, MarkovTimes
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, Empirical, Mixture, Shifted
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics

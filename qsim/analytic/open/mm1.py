@@ -21,8 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from qsim.analytic.formula import Formula
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.metrics import ExactTimes, Metrics
 
 METHOD = "M/M/1 (Kleinrock 1975, section 3.2)"

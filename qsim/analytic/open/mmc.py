@@ -30,9 +30,8 @@ from functools import cached_property
 import numpy as np
 
 from qsim import _check
-from qsim.analytic.formula import Formula
 from qsim.analytic.times import quantile
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import ExactTimes, Metrics
 

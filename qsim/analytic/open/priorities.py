@@ -26,10 +26,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from qsim.analytic.formula import Formula
 from qsim.analytic.open.mg1 import FirstComeTimes
 from qsim.analytic.open.mmc import erlang_c
-from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, OpenQueue, class_queue, is_one_exponential
+from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, Formula, OpenQueue, class_queue, is_one_exponential
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Kind, Metrics

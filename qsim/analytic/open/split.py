@@ -17,8 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from qsim.analytic.formula import Formula
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Erlang, Exponential
 from qsim.metrics import Metrics
 
