@@ -66,7 +66,7 @@ def _percentile(digits: str) -> str:
 
 
 _NAMES: tuple[tuple[str, str], ...] = (
-    ("depth", _any(_WORDS["depths"])),
+    ("depth", _any((*_WORDS["depths"], *_WORDS["means_in_flight"]))),
     ("clients", rf"{_COUNTED}{_any(_WORDS['clients'], or_one=True)}(?i:_count|_num)?"),
     ("jobs", rf"(?!(?i:job)$){_COUNTED}{_any(_WORDS['jobs'], or_one=True)}(?i:_count|_num)?"),
     ("pipeline", _any(_WORDS["pipelines"])),
@@ -245,6 +245,15 @@ def load_noun(column: str) -> str:
     """
     name = plain_name(column).lower()
     return next((noun for noun, pattern in VOCABULARY["nouns"].items() if re.search(pattern, name)), "requests")
+
+
+def is_mean_in_flight(column: str) -> bool:
+    """Whether a column holds iostat's mean number of requests in flight, which nobody set.
+
+    >>> is_mean_in_flight("aqu-sz"), is_mean_in_flight("depth")
+    (True, False)
+    """
+    return re.fullmatch(_any(_WORDS["means_in_flight"]), plain_name(column)) is not None
 
 
 # --- what the user declares -------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from measure.formats.tables.column_names import (
     unit_in_name,
     weakly_recognised,
 )
-from measure.formats.tables.rates_and_times import WordedName, may_be_a_mean, worded_name
+from measure.formats.tables.rates_and_times import WordedName, is_achieved, may_be_a_mean, worded_name
 from measure.units import parse_mix
 
 LATENCIES = ("latency", "read_latency", "write_latency")
@@ -68,7 +68,9 @@ def assign_roles(
     tokens = counts_tokens(header)
     found = [r for c in header if c not in declared.values() and (r := recognise(c)) is not None]
     if not {*_COUNTS} & {*(r.role for r in found), *chosen}:
-        found += _loads_by_weak_names(table)
+        pair = [] if {*SPEEDS} & chosen.keys() else _offered_and_achieved(table)
+        found = [r for r in found if r.column not in {p.column for p in pair}]
+        found += pair or _loads_by_weak_names(table)
     found = [r for r in found if not (tokens and r.role == "throughput" and "tps" in plain_name(r.column).lower())]
     found = [_in_unit(r, units, where) for r in found]
     chosen |= _loads(found, chosen, where, header)
@@ -272,6 +274,27 @@ def _loads_by_weak_names(table: TextTable) -> list[ColumnRole]:
     return counted or [ColumnRole("arrival_rate", role.column, unit="/s") for role in asked]
 
 
+def _offered_and_achieved(table: TextTable) -> list[ColumnRole]:
+    """The rate that was offered and that which was achieved, where a table has two rates and one is named so.
+
+    None where the second exceeds the first, as no device can serve more than arrives.
+    """
+    worded = {c: w.column for c in table.header if (w := worded_name(c)) is not None}
+    named = {c: recognise(c) or worded.get(c) for c in table.header}
+    achieved = [c for c in table.header if is_achieved(c)]
+    offered = [r for c, r in named.items() if r and r.role == "throughput" and c not in achieved]
+    if len(achieved) != 1 or len(offered) != 1:
+        return []
+    asked = replace(offered[0], role="arrival_rate")
+    if asked.unit == OPEN_UNIT:
+        asked = replace(asked, scale=1.0, unit="/s")
+    own = named[achieved[0]]
+    is_known = own is not None and own.unit != OPEN_UNIT
+    served = replace(own if own and is_known else asked, role="throughput", column=achieved[0])
+    rates = column_values(table, served), column_values(table, asked)
+    return [asked, served] if np.all(rates[0] <= (1 + _NEAR) * rates[1]) else []
+
+
 def _loads(
     found: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], where: str, header: Sequence[str]
 ) -> dict[str, ColumnRole]:
@@ -327,20 +350,35 @@ _EXAMPLES = {"load": "", "throughput": "", "latency": ":ms", "block": ":KiB"}
 def _example(roles: Mapping[str, ColumnRole], lacking: Sequence[str], table: TextTable) -> str:
     """The declaration of a load, a throughput, a latency and what lacks, by the table's own columns.
 
-    Of a role without a column the first unused column of numbers is taken, or the word COLUMN.
+    Of a role without a column the first unused column of numbers is taken, or the word COLUMN; of a block a column of
+    sizes. Reads and writes that have a rate or a latency each need none of both.
     """
     rest = _rest(table.header, roles)
     plain = [c for c in rest if not (recognise(c) or worded_name(c) or unit_in_name("latency", c))]
     free = [c for c in plain if table.rows and np.all(np.isfinite(column_values(table, ColumnRole("", c))))]
+    sizes = [f"block={c}:{unit}" for c in free if (unit := unit_in_name("block", c)) and "size" in c.lower()]
+    apart = {role for role, all_of in (("throughput", SPEEDS), ("latency", LATENCIES)) if {*all_of} & roles.keys()}
     parts = []
     for role, unit in _EXAMPLES.items():
         names = LOAD_ROLES if role == "load" else (role,)
         if known := next((roles[name] for name in names if name in roles), None):
             own = f":{known.unit}" if known.unit not in ("", OPEN_UNIT, IN_CELLS) else ""
             parts.append(f"{role}={known.column}{own or (unit if role == 'latency' else '')}")
-        elif role in lacking or role in ("load", "throughput", "latency"):
+        elif role == "block" and role in lacking and sizes:
+            parts.append(sizes[0])
+        elif role in lacking or role in {"load", "throughput", "latency"} - apart:
             parts.append(f"{role}={free.pop(0) if free else 'COLUMN'}{unit}")
     return columns_option(parts)
+
+
+def _or_arrivals(roles: Mapping[str, ColumnRole], lacking: Sequence[str]) -> str:
+    """The declaration of a table's only rate as that of its arrivals, where nothing but the load lacks."""
+    if lacking != ["a load"] or not {"throughput", "latency"} <= roles.keys():
+        return ""
+    rate, latency = roles["throughput"], roles["latency"]
+    units = ["/s" if rate.unit == OPEN_UNIT else rate.unit, "ms" if latency.unit == OPEN_UNIT else latency.unit]
+    line = columns_option([f"arrival_rate={rate.column}:{units[0]}", f"latency={latency.column}:{units[1]}"])
+    return f"; where requests arrived at the rate {rate.column!r}: {line}"
 
 
 def _ambiguous(where: str, fitting: Sequence[ColumnRole], header: Sequence[str]) -> str:
@@ -354,13 +392,18 @@ def _ambiguous(where: str, fitting: Sequence[ColumnRole], header: Sequence[str])
 
 
 def _check_complete(roles: Mapping[str, ColumnRole], table: TextTable, where: str) -> None:
-    """Raise DataError where columns are missing; of latency and throughput one may be, by Little's law."""
+    """Raise DataError where columns are missing; of latency and throughput one may be, by Little's law.
+
+    At a rate of arrivals the throughput may be missing: it is that rate.
+    """
     lacking = [] if any(r in roles for r in LOAD_ROLES) else ["a load"]
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
     speed = any(r in roles for r in SPEEDS)
     if not any(r in roles for r in LATENCIES) and not ("depth" in roles and speed and per_request):
         lacking.append("a latency with its unit")
-    if not speed and not ("depth" in roles and "latency" in roles and roles["latency"].unit != OPEN_UNIT):
+    if not speed and not (
+        {"depth", "arrival_rate"} & roles.keys() and "latency" in roles and roles["latency"].unit != OPEN_UNIT
+    ):
         lacking.append("a throughput (or a bandwidth and the block size)")
     elif speed and not per_request:
         lacking.append("a block size (or an IOPS column)")
@@ -378,4 +421,5 @@ def _check_complete(roles: Mapping[str, ColumnRole], table: TextTable, where: st
             f"{where}: {' and '.join(lacking)} cannot be found in its columns; {found_columns(table.header)}"
             f"{tokens if counts_tokens(table.header) else ''}; three columns do, a load, a throughput and a mean "
             f"latency: declare them, for example {example} (a value works too: load=1, block=4KiB)"
+            f"{_or_arrivals(roles, lacking)}"
         )

@@ -110,3 +110,12 @@ def may_be_a_mean(column: str) -> bool:
     others = [word for word in words if word not in UNITS["latency"]]
     is_part = any(_NO_MEAN.fullmatch(word) for word in others)
     return not (is_part or _WORDS["no_means"].intersection(others) or _WORDS["no_requests"].intersection(others))
+
+
+def is_achieved(column: str) -> bool:
+    """Whether a name says that this is the rate that was reached, beside the one that was asked for.
+
+    >>> [is_achieved(name) for name in ("achieved", "Actual RPS", "rate")]
+    [True, True, False]
+    """
+    return not _WORDS["achieved"].isdisjoint(re.split(r"[_/#]+", plain_name(column).lower())) and may_be_a_mean(column)

@@ -40,10 +40,12 @@ from measure.formats.tables.cells import TextTable, block_bytes, number, read_ta
 from measure.formats.tables.column_names import (
     IN_CELLS,
     LOAD_ROLES,
+    SPEEDS,
     TEXT_ROLES,
     ColumnRole,
     Roles,
     columns_option,
+    is_mean_in_flight,
     load_noun,
 )
 from measure.formats.tables.columns import assign_roles
@@ -57,8 +59,8 @@ from measure.formats.tables.curves import (
 from measure.formats.tables.kinds import by_kind
 from measure.formats.tables.layouts import without_units
 from measure.formats.which_kind import said
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, counted_in
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, Outstanding, counted_in
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, assumed, can_judge, computed
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series, of_several_kinds
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
@@ -66,6 +68,7 @@ _WORDS = {"load": "load", **WORDS, "jobs": "number of jobs", "pipeline": "pipeli
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
 _KINDS: Mapping[str, Load] = {"depth": Depth(), "delay": InjectedDelay(), "arrival_rate": ArrivalRate()}
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
+KEPT_UP = "the offered rate, with which the device keeps up"
 _MOST_LINES = 10
 _VARIED = 1.5
 
@@ -128,6 +131,8 @@ def _of_one_kind(
         findings += found
     if "jobs" in roles and (roles.per_job or "series" not in roles):
         split_jobs(rows.records, roles)
+    if roles.load.role == "arrival_rate" and not {*SPEEDS} & roles.by_role.keys():
+        findings.append(_kept_up(roles, name))
     if unused:
         findings.append(_unused(unused, name))
     if isinstance(load, CountedLoad) and not {"jobs", "pipeline"} & roles.by_role.keys():
@@ -143,6 +148,12 @@ def _of_one_kind(
         points["depth"] = points["load"]
     provenance = Provenance(tool="csv", source=name, details=_details(roles, rows.records))
     return Sweep(points, load, provenance, tuple(findings), name=name)
+
+
+def _kept_up(roles: Roles, name: str) -> Finding:
+    message = f"{name} gives no throughput: it is assumed to be {roles.load.column!r}, {KEPT_UP}."
+    remedy = "say which column is the throughput, if there is one: --columns throughput=COLUMN"
+    return note("assumed-throughput", message, remedy, "a device that falls behind serves less than it is offered.")
 
 
 def _unused(unused: Sequence[str], name: str) -> Finding:
@@ -251,6 +262,8 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
     block, buffer = value.get("block"), value.get("buffer")
     # An injected delay means a memory: each access moves one cache line, whatever its stride.
     throughput, latency, bandwidth, share = _stream(value, CACHE_LINE_BYTES if "delay" in roles else block)
+    if is_kept_up_with := "arrival_rate" in roles and not {*SPEEDS} & roles.by_role.keys():
+        throughput = value["arrival_rate"]
     if throughput == 0:
         raise DataError(
             f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
@@ -276,6 +289,7 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
         "buffer": buffer,
         **{role: value[role] for role in ("jobs", "pipeline") if role in value},
         **({ORIGIN["throughput_per_s"]: computed("bandwidth / block")} if is_computed else {}),
+        **({ORIGIN["throughput_per_s"]: assumed(KEPT_UP)} if is_kept_up_with else {}),
         **({"engine": text["engine"] or None} if "engine" in text else {}),
         **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
         **_directions(value, block),
@@ -356,6 +370,8 @@ def _lines(lines: Sequence[int]) -> str:
 def _load_of(role: ColumnRole, *, multiplied: bool) -> Load:
     """The kind of load, with the table's word for requests (clients, threads), or the unit of its delay."""
     load = _KINDS[role.role]
+    if role.role == "depth" and role.constant is None and is_mean_in_flight(role.column):
+        return Outstanding(arrivals=True)
     if isinstance(load, InjectedDelay) and role.unit:
         return InjectedDelay(unit=role.unit)
     is_noun = isinstance(load, ClosedLoad) and role.constant is None and not multiplied

@@ -37,10 +37,6 @@ def _table(folder: Path, text: str) -> Path:
             "both 'iodepth' and 'arrival_rate' can be",
         ),
         ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be found"),
-        (
-            "arrival_rate,lat_us\n100,100\n",
-            "for example --columns load=arrival_rate:/s,throughput=COLUMN,latency=lat_us:us",
-        ),
         ("delay,latency_ns\n0,200\n", "a throughput (or a bandwidth and the block size) cannot be found"),
         (
             "iops,lat_us\n10000,100\n",
