@@ -28,7 +28,6 @@ _TIME = rf"(?:\d{{1,3}}[hm])*{_NUMBER}(?: ?(?:ns|us|µs|μs|ms|nsec|usec|msec|(?
 _RATE = rf"{_NUMBER} ?[kKMG]?(?![A-Za-z])"
 _LONG = re.compile(r"[^\n]{4096,}")
 """A line, or its part, that no tool prints: patterns take long to look through it."""
-_FIELD = re.compile(r"\[?(?<!\\)<(\w+)>\]?")
 _PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _TIMES = {"r", "s", "span", *_PERCENTILES}
 _UNITS = {"nsec": "ns", "usec": "us", "μs": "us", "msec": "ms", "secs": "s", "sec": "s", "m": "min"}

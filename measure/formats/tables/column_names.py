@@ -153,6 +153,11 @@ class Roles:
         return next(self.by_role[r] for r in LOAD_ROLES if r in self.by_role)
 
     @property
+    def rate_without_throughput(self) -> bool:
+        """Whether the load is a rate of arrivals, and no column holds what was served of it."""
+        return "arrival_rate" in self.by_role and not {*SPEEDS} & self.by_role.keys()
+
+    @property
     def numeric(self) -> list[str]:
         """The columns that hold numbers."""
         given = [r for r in self.by_role.values() if r.constant is None and r.unit != IN_CELLS]

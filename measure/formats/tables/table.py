@@ -40,7 +40,6 @@ from measure.formats.tables.cells import TextTable, block_bytes, number, read_ta
 from measure.formats.tables.column_names import (
     IN_CELLS,
     LOAD_ROLES,
-    SPEEDS,
     TEXT_ROLES,
     ColumnRole,
     Roles,
@@ -131,7 +130,7 @@ def _of_one_kind(
         findings += found
     if "jobs" in roles and (roles.per_job or "series" not in roles):
         split_jobs(rows.records, roles)
-    if roles.load.role == "arrival_rate" and not {*SPEEDS} & roles.by_role.keys():
+    if roles.rate_without_throughput:
         findings.append(_kept_up(roles, name))
     if unused:
         findings.append(_unused(unused, name))
@@ -262,7 +261,7 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
     block, buffer = value.get("block"), value.get("buffer")
     # An injected delay means a memory: each access moves one cache line, whatever its stride.
     throughput, latency, bandwidth, share = _stream(value, CACHE_LINE_BYTES if "delay" in roles else block)
-    if is_kept_up_with := "arrival_rate" in roles and not {*SPEEDS} & roles.by_role.keys():
+    if roles.rate_without_throughput:
         throughput = value["arrival_rate"]
     if throughput == 0:
         raise DataError(
@@ -289,7 +288,7 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
         "buffer": buffer,
         **{role: value[role] for role in ("jobs", "pipeline") if role in value},
         **({ORIGIN["throughput_per_s"]: computed("bandwidth / block")} if is_computed else {}),
-        **({ORIGIN["throughput_per_s"]: assumed(KEPT_UP)} if is_kept_up_with else {}),
+        **({ORIGIN["throughput_per_s"]: assumed(KEPT_UP)} if roles.rate_without_throughput else {}),
         **({"engine": text["engine"] or None} if "engine" in text else {}),
         **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
         **_directions(value, block),
