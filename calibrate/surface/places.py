@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,6 +66,14 @@ class Places:
         for name, values in wanted.items():
             found &= np.isclose(getattr(self, name)[:, None], np.asarray(values, float), rtol=1e-3).any(axis=1)
         return found
+
+    def combined(self, wanted: Mapping[str, Sequence[float]]) -> Places:
+        """Every combination of the values ``wanted`` (``depth`` among them); other columns as here, jobs the least."""
+        jobs = wanted.get("jobs", (float(self.jobs.min()),))
+        depths = wanted.get("depth", np.unique(self.outstanding / jobs[0]))
+        blocks, shares = (wanted.get(name, self.values(name)) for name in ("block_bytes", "read_fraction"))
+        block, share, depth, job = np.array(list(product(blocks, shares, depths, jobs))).T
+        return Places(block, share, depth * job, job)
 
     def ranges(self) -> str:
         """The values of each column, in words."""

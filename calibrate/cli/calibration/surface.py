@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.calibration.typed_places import TypedPlaces, at_places, places
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, print_findings
 from calibrate.cli.measuring.run import Consent, consent
@@ -36,6 +35,33 @@ qsim surface --dataset 004-ssd-block-size --use "block=4KiB,512KiB" --ask 0
 MORE = "--details: every point, parameters, knees;   --report FILE: plots"
 UNSTEADY = ("drift-within-run", "outlier")
 """Checks whose findings make a run unreliable for a surface."""
+
+KEYS: Mapping[str, tuple[str, Callable[[Any], parsing.Numbers]]] = {
+    "block": ("block_bytes", parsing.sizes),
+    "read": ("read_fraction", parsing.percents),
+    "depth": ("depth", parsing.depths),
+    "jobs": ("jobs", parsing.depths),
+}
+LIKE = "write places like block=4KiB,64KiB read=0,100 depth=1..32 jobs=1"
+
+
+@parsing.parser
+def places(text: str) -> Mapping[str, Sequence[float]]:
+    """Values by the column of a place, as ``block=4KiB,64KiB read=0,100 depth=1..32``; ``all`` names no column."""
+    if text.strip().lower() == "all":
+        return {}
+    typed: dict[str, Sequence[float]] = {}
+    for word in text.replace(";", " ").split():
+        key, equals, values = word.partition("=")
+        if key not in KEYS or not equals:
+            raise ValueError(f"{word!r}: {LIKE}")
+        column, parse = KEYS[key]
+        if column in typed:
+            raise ValueError(f"{key!r} is named twice; write its values with commas between them")
+        typed[column] = tuple(v / 100 for v in parse(values)) if key == "read" else tuple(parse(values))
+    if not typed:
+        raise ValueError(f"no place is named; {LIKE}")
+    return typed
 
 
 @conflicts("--budget", "--dataset", "--columns", "--pattern", "--use", "--ask")
@@ -90,9 +116,9 @@ def surface(
 def _compared(
     sweep: measure.Sweep,
     pattern: str | None,
-    use: TypedPlaces | None,
+    use: Mapping[str, Sequence[float]] | None,
     ask: int | None,
-    at: TypedPlaces | None,
+    at: Mapping[str, Sequence[float]] | None,
     noticed: list[measure.Finding],
 ) -> tuple[SurfaceComparison, list[dict[str, Any]]]:
     from calibrate.surface import compare_surface, surface_points
@@ -106,7 +132,7 @@ def _compared(
     )
     if at is None:
         return compared, []
-    wanted = at_places(at, compared.points.places)
+    wanted = compared.points.places.combined(at)
     rows = compared.surface.predict(wanted).rows()
     for note in set(compared.surface.guesses(wanted)) - set(compared.notes):
         warn(note)

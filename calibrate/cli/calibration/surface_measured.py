@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.cli.calibration.typed_places import TypedPlaces, at_places
 from calibrate.cli.console import Result, complain
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import Consent, keeping, target
@@ -35,7 +34,7 @@ BLOCKS, SHARES, DEPTHS = (4096, 16384, 65536, 262144), (0.0, 0.25, 0.5, 0.75, 1.
 def measured_surface(
     data: Sequence[str],
     budget_s: float,
-    at: TypedPlaces | None,
+    at: Mapping[str, Sequence[float]] | None,
     out: Path | None,
     allow: Consent,
     page: Page,
@@ -47,7 +46,7 @@ def measured_surface(
 
     if len(data) != 1:
         raise wrong_usage("--budget measures one target; name a directory on the drive, or one device")
-    where, places = target(data[0]), usual_places() if at is None else at_places(at, usual_places())
+    where, places = target(data[0]), usual_places() if at is None else usual_places().combined(at)
     with keeping(out) as directory:
         run = SurfaceRuns(where, places, allow, directory)
         least = run.least_seconds()
