@@ -14,10 +14,9 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Page, conflicts, flag, option, requires, shared
-from calibrate.cli.theory.metrics_text import solved
 from calibrate.cli.theory.network_file import read_network
 from calibrate.cli.theory.queue_models import Explain
-from calibrate.cli.theory.solve import CUSTOMERS, CUSTOMERS_SIMULATED, SimulationSeed, simulated
+from calibrate.cli.theory.solve import CUSTOMERS, CUSTOMERS_SIMULATED, SimulationSeed, simulated, solved
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section

@@ -1,9 +1,15 @@
-"""``qsim solve`` and ``qsim simulate``: a queue by formula, and by simulation with confidence intervals."""
+"""``qsim solve`` and ``qsim simulate``: a queue by formula, and by simulation with confidence intervals.
+
+Metrics and derivations are printed as bare numbers, or with units where the user gave units.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated, Literal, TypeAlias
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import qsim
 from calibrate.cli import parsing
@@ -11,8 +17,11 @@ from calibrate.cli.console import Result, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.options import option, shared
 from calibrate.cli.progress import simulating
-from calibrate.cli.theory.metrics_text import NOTHING, Asked, metrics_document, metrics_text, solved, value_text
 from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, hinting_at_units, queue_of
+from measure.units import format_duration, format_rate, significant
+
+if TYPE_CHECKING:
+    from qsim.derivations import Derivation
 
 QUANTILES = (0.5, 0.9, 0.99)
 """The percentiles of the response time that ``qsim simulate`` prints."""
@@ -29,6 +38,20 @@ Over: TypeAlias = Annotated[
     parsing.Numbers | None, shared("TIME,...", parsing.times, "Also how many take longer, as 10min,1h.")
 ]
 SimulationSeed: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Seed.", "--seed", shown="a fresh one")]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked about the times of customers beside the values: quantiles of W, and shares that take longer."""
+
+    quantiles: Sequence[float] = ()
+    over: Sequence[float] = ()
+
+
+NOTHING = Asked()
+OVER = {"W": "the share of customers that take longer, waiting and service", "Wq": "the share that waits longer"}
+UNKNOWN = "not known by formula: qsim simulate estimates it"
+MINUTE, HOUR = 60.0, 3600.0
 
 HELP_SOLVE = f"""Solve a queue by formula.
 
@@ -147,3 +170,124 @@ def compared_with_theory(metrics: qsim.Metrics, *, with_units: bool) -> list[str
         return [f"{theory}, inside the interval"]
     outside = f"outside the interval, as {100 * (1 - metrics.confidence):.2g} % of intervals are"
     return [f"{theory}, {outside}; simulate more --customers or another --seed"]
+
+
+def metrics_text(metrics: qsim.Metrics, *, with_units: bool, asked: Asked = NOTHING, details: bool = False) -> str:
+    """The table of the values and what else was asked; units only where the input had them."""
+    from qsim.metrics_view import long_text
+
+    text = long_text(metrics, _shown(with_units), details=details)
+    if with_units:
+        text = text.replace("customers per time unit", "customers a second")
+    lines = [_quantile_line(metrics, q, with_units) for q in asked.quantiles]
+    lines += [_share_line(metrics, t, of, with_units) for t in asked.over for of in OVER]
+    return "\n".join([text, *lines])
+
+
+def _quantile_line(metrics: qsim.Metrics, q: float, with_units: bool) -> str:
+    known = _quantile(metrics, q)
+    if known is None:
+        return f"W({q:g})  {UNKNOWN}"
+    value, low, high = (value_text("W", time, with_units) for time in known)
+    between = "" if known[1] == known[2] else f"  [{low}, {high}]"
+    return f"W({q:g})  {value}{between}  {100 * q:g} % of the response times are below"
+
+
+def _share_line(metrics: qsim.Metrics, time: float, of: str, with_units: bool) -> str:
+    share = _share_over(metrics, time, of)
+    name = f"P({of} > {value_text('W', time, with_units)})"
+    if share is None:
+        return f"{name}  {UNKNOWN}"
+    value, low, high = share
+    between = "" if low == high else f"  [{low:.3g}, {high:.3g}]"
+    return f"{name}  {value:.6g}{between}  {OVER[of]}"
+
+
+def _share_over(metrics: qsim.Metrics, time: float, of: str) -> tuple[float, float, float] | None:
+    """The share of customers whose time is longer, and the ends of its interval; None where no formula gives it."""
+    try:
+        return float(metrics.survival(time, of)), *metrics.survival_interval(time, of)
+    except qsim.NoFormulaError:
+        return None
+
+
+def _quantile(metrics: qsim.Metrics, q: float) -> tuple[float, float, float] | None:
+    """The quantile of the response time and the ends of its interval; None where no formula gives it."""
+    try:
+        return metrics.quantile(q), *metrics.quantile_interval(q)
+    except qsim.NoFormulaError:
+        return None
+
+
+def metrics_document(metrics: qsim.Metrics, *, with_units: bool, asked: Asked = NOTHING) -> dict[str, Any]:
+    """The JSON document; ``time_unit`` is null where the numbers are in the user's own unit."""
+    document = {**metrics.to_dict(), "time_unit": "s" if with_units else None}
+    if asked.over:
+        document["over"] = [_over_document(metrics, time) for time in asked.over]
+    if asked.quantiles:
+        found = [_quantile(metrics, q) or (None, None, None) for q in asked.quantiles]
+        document["quantiles"] = [
+            {"q": q, "W": value, "interval": None if value is None else [low, high]}
+            for q, (value, low, high) in zip(asked.quantiles, found, strict=True)
+        ]
+    return document
+
+
+def _over_document(metrics: qsim.Metrics, time: float) -> dict[str, Any]:
+    found = {of: _share_over(metrics, time, of) for of in OVER}
+    shares = {of: {"share": share[0], "interval": share[1:]} if share else None for of, share in found.items()}
+    return {"time": time, **shares}
+
+
+def solved(
+    model: qsim.Network, *, with_units: bool, explain: bool = False, details: bool = False, asked: Asked = NOTHING
+) -> Result:
+    """The values of a model by formula, with their derivation if ``explain``. Raises as ``qsim.solve``."""
+    from qsim.derivations import derive
+
+    with hinting_at_units(with_units):
+        metrics = qsim.solve(model)
+    derivation = derive(model) if explain else None
+    values = partial(metrics_text, metrics, with_units=with_units, asked=asked, details=details)
+    document = partial(metrics_document, metrics, with_units=with_units, asked=asked)
+    if derivation is None:
+        return Result(values, document)
+    return Result(
+        lambda: f"{values()}\n\nhow this comes about:\n{derivation.text(_shown(with_units))}",
+        lambda: {**document(), "derivation": derivation_document(derivation)},
+    )
+
+
+def _shown(with_units: bool) -> Callable[[str, float], str] | None:
+    """Formats values by their names; None for six digits."""
+    return (lambda name, value: value_text(name, value, True)) if with_units else None
+
+
+def value_text(name: str, value: float, with_units: bool) -> str:
+    """One of the values by name, with its unit where ``with_units``: hours for what takes hours."""
+    units = {"throughput": _rate, "W": _time, "Wq": _time} if with_units else {}
+    return units[name](value, 4) if name in units else f"{value:.6g}"
+
+
+def _time(seconds: float, digits: int) -> str:
+    if not 2 * MINUTE <= seconds < math.inf:
+        return format_duration(seconds, digits)
+    scale, unit = (HOUR, "h") if seconds >= HOUR else (MINUTE, "min")
+    return f"{significant(seconds / scale, digits)} {unit}"
+
+
+def _rate(per_second: float, digits: int) -> str:
+    if not 0 < per_second < 1 / MINUTE:
+        return format_rate(per_second, digits)
+    return f"{significant(per_second * HOUR, digits)} /h"
+
+
+def derivation_document(derivation: Derivation) -> dict[str, Any]:
+    """The same in JSON; a step's ``name`` is the key of the value that it ends in, "" where there is none.
+
+    Of a table that is shortened, the row that stands for those left out is None.
+    """
+    from qsim.derivations import Remark
+
+    lines = [{"remark": line.text} if isinstance(line, Remark) else asdict(line) for line in derivation.lines]
+    return {"method": derivation.method, "lines": lines}

@@ -13,8 +13,8 @@ from calibrate.cli.console import Result, described_table, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Page, conflicts, flag, option, requires
 from calibrate.cli.parsing import Quantity
-from calibrate.cli.theory.metrics_text import value_text
 from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of
+from calibrate.cli.theory.solve import value_text
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
