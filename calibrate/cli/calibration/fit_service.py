@@ -122,7 +122,7 @@ def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
 
 def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
     """The law of each curve in three lines, a table, and what to do next."""
-    from calibrate.service.service_answer import answer, answer_table, next_line
+    from calibrate.service.fitted import answer, answer_table, next_line
 
     done = list(fits.items())
     lines = [*answer(done), "", answer_table(done), "", *next_line(done)]
