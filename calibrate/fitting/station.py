@@ -17,10 +17,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import DELAYS, GAMMA_WEIGHTS, GAMMAS, collapses_beyond, grid, predict
+from calibrate.fitting.predicted_curve import collapses_beyond, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import PRESENT, Calibration
+from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open import OpenModel
 from calibrate.models.structure import ServersAndDelay, servers_and_think
 from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points

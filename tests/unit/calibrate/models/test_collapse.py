@@ -7,7 +7,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit, predict
-from calibrate.fitting.predicted_curve import DELAYS, HAZARD, SHARES, collapsing, losses
+from calibrate.models.collapse import DELAYS, HAZARD, SHARES, collapsing, losses
 from measure.loads import counted_in
 from measure.sweep import Sweep
 
