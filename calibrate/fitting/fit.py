@@ -379,8 +379,16 @@ OTHER_LOAD = "other-load"
 WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points", OTHER_LOAD)
 """Checks whose warnings matter to a fit; errors always do."""
 
-DOUBTS_A_RUN = ("outlier", "drift", "drift-within-run", "repeats-disagree", "busy-machine", "latency-falls")
-"""Checks whose warnings say that a run was disturbed or unsteady: no figure of such a curve is sure."""
+DOUBTS_A_RUN = (
+    "outlier",
+    "drift",
+    "drift-within-run",
+    "repeats-disagree",
+    "busy-machine",
+    "latency-falls",
+    "assumed-throughput",
+)
+"""Warnings of a run that was disturbed, unsteady or not wholly measured: no figure of such a curve is sure."""
 
 
 def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:

@@ -152,7 +152,8 @@ def _of_one_kind(
 def _kept_up(roles: Roles, name: str) -> Finding:
     message = f"{name} gives no throughput: it is assumed to be {roles.load.column!r}, {KEPT_UP}."
     remedy = "say which column is the throughput, if there is one: --columns throughput=COLUMN"
-    return note("assumed-throughput", message, remedy, "a device that falls behind serves less than it is offered.")
+    because = "a device that falls behind serves less than it is offered."
+    return Finding("assumed-throughput", "warning", message, because, remedy)
 
 
 def _unused(unused: Sequence[str], name: str) -> Finding:

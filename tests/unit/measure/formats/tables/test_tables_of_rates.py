@@ -38,7 +38,7 @@ def test_a_rate_of_arrivals_without_a_throughput_is_assumed_to_be_served() -> No
     assert sweep.load_type == ArrivalRate()
     assert _points(sweep) == [(1000, 1000, pytest.approx(111e-6)), (9000, 9000, pytest.approx(1e-3))]
     assert set(sweep.points["throughput_origin"]) == {"assumed: the offered rate, with which the device keeps up"}
-    assert [f.check for f in sweep.findings] == ["assumed-throughput"]
+    assert [(f.check, f.severity) for f in sweep.findings] == [("assumed-throughput", "warning")]
 
 
 @pytest.mark.parametrize(
