@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -28,6 +27,9 @@ from measure.units import counted, format_duration, format_percent, format_rate,
 from qsim import _check
 from qsim.result import Result
 from qsim.text_table import labelled, table
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Work = TypeVar("Work")
 Found = TypeVar("Found")
@@ -103,11 +105,11 @@ class Fleet(Result):
         """The rows of odd drives."""
         return self.drives[self.drives["odd"] != ""]
 
-    def plot(self) -> Any:
-        """Throughput over the load against that of like drives, odd ones marked: a plotly Figure."""
-        # What knows does not import what shows.
-        drawing = resolve_name("calibrate.report.fleet_section:against_like")(self)
-        return drawing.to_plotly()
+    def plot(self) -> Figure:
+        """Throughput over the load against that of like drives, odd ones marked."""
+        from calibrate.report.plots import fleet_figure
+
+        return fleet_figure(self)
 
     def __repr__(self) -> str:
         return "\n".join(fleet_answer(self))

@@ -12,11 +12,13 @@ from calibrate.application.system import System
 from calibrate.changes.change import Change
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
+from calibrate.fleet.drives import Fleet
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.application_section import system_lines
 from calibrate.report.compared.curve_figures import latency_against_throughput
 from calibrate.report.compared.tails import tail_figure as drawn_tails
 from calibrate.report.drawing import BLUE, GREY, empty_figure, latency_axis, marker, solid
+from calibrate.report.fleet_section import against_like
 from calibrate.report.lines import Line, figure_of, lines_of, over_load, rate_line
 from calibrate.report.surface_section import views_of
 from calibrate.service import ServiceFit
@@ -98,6 +100,11 @@ def surface_prediction_figure(curve: SurfacePrediction) -> Figure:
     throughput, *ends = PREDICTED
     looks = {"color": "block_bytes", "symbol": "read_fraction", "log_x": True}
     return _intervals(frame, "outstanding", throughput, ends, looks)
+
+
+def fleet_figure(found: Fleet) -> Figure:
+    """Throughput over the load against that of like drives, odd ones marked."""
+    return against_like(found).to_plotly()
 
 
 def _intervals(frame: pd.DataFrame, x: str, y: str, ends: Sequence[str], looks: dict[str, Any]) -> Figure:
