@@ -178,9 +178,14 @@ def _check_reach(fit: Calibration, loads: Array) -> None:
 
 
 def _throughputs(fit: Calibration, loads: Array, shares: tuple[float, ...]) -> Array:
-    """Quantiles (k, m) of the throughput; for services beyond the deepest load and the knee with their collapse."""
-    known = fit.measurements(loads)
-    found = known.quantiles(shares)
+    """Quantiles (k, m) of the throughput; for services beyond the deepest load and the knee with their collapse.
+
+    A closed curve's own median, ``shares[0]``, stays at or below the printed peak, which is sought at few loads.
+    """
+    found = fit.measurements(loads).quantiles(shares)
+    if isinstance(fit.load_type, ClosedLoad) and isinstance(fit.curve_model, ClosedModel):
+        found[0] = np.minimum(found[0], fit.asymptotes[1].estimate or np.inf)
+        found[1] = np.minimum(found[1], found[0])
     if fit.collapse is not None:
         start, power = fit.collapse
         return np.asarray(found * np.minimum(start / loads, 1.0) ** power)

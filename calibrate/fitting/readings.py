@@ -147,7 +147,7 @@ def _closed(fit: Calibration, load: float) -> Knee:
     _, low, high = middle(fit.table, model.knee_load, fit.level)
     low, high = widened(min(low, load), load, max(high, load), fit.between_runs, fit.level)
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
-    at = min(fit.measurements(np.array([load])).quantiles((0.5,))[0, 0], most.estimate or np.inf)
+    at = predict(fit, [load]).throughput_per_s[0]
     rises = still_rises(fit)
     return Knee(
         load=load,

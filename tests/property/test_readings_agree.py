@@ -57,7 +57,7 @@ def check_curve(made: Fit) -> None:
     """The readings of loads lie on the predicted curve, which begins at the idle latency and stays below the peak."""
     peak = made.curve_parameters["Xmax"].estimate
     far = predict(made, [1.0, *made.used, *np.geomspace(1.0, 4 * max(*made.used, made.ninety.load or 1.0), 60)])
-    assert far.throughput_per_s.max() <= peak * (1 + 5e-3)
+    assert far.throughput_per_s.max() <= peak * (1 + 1e-9)
     assert far.response_time_s[0] == pytest.approx(made.curve_parameters["R1"].estimate, rel=1e-6)
     if made.ninety.load is not None and far.throughput_per_s.max() > 0.91 * peak:
         at = predict(made, [made.ninety.load]).throughput_per_s[0]
@@ -90,6 +90,7 @@ def check_application(made: Fit) -> None:
 @settings(max_examples=8, deadline=None)
 @given(growth, st.floats(1e2, 1e6), st.sampled_from([None, "p-norm", "p-norm with onset and decline"]))
 @example([1.484375, 1.005859375, 2.5234375, 0.830078125, 1.73828125, 2.34375], 100.0, "p-norm")  # a bend at 0.9 peak
+@example([2.5, 2.25, 2.25, 1.21875, 0.890625, 2.03125], 100.0, None)  # highest between the loads of the peak
 def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | None) -> None:
     sweep = Sweep(points_at(DEPTHS, alone * np.cumprod([1.0, *ratios])))
     for use in ([1.0, 32.0], [1.0, 8.0, 64.0], list(DEPTHS)):
