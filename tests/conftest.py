@@ -20,8 +20,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an input takes, or is thought out, says more of the machine than of the code.
-settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an input takes, or is thought out, says more of the machine than of the code. The inputs are the same at each
+# run, so that a change is judged by what it changed; ``pytest --hypothesis-profile=search`` looks for new ones.
+_ANY_TIME = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("search", **_ANY_TIME)
+settings.register_profile("any-machine", derandomize=True, **_ANY_TIME)
 settings.load_profile("any-machine")
 
 # The tests compute with small matrices: more threads would only wait for each other, and for the other worker's.
