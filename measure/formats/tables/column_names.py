@@ -53,7 +53,7 @@ _BW_UNIT = r"(?P<unit>(?:[kKMG]i?)?B(?:/s|ps|_per_s|/sec|_s))"
 _LATENCY = _any(_WORDS["latencies"])
 _LATENCY_MEAN = rf"{_MEAN}{_LATENCY}{_THEN_MEAN}"
 _COUNTED = rf"(?:{_any(_WORDS['counted'])}_?)?"
-_SECOND = r"(?i:(?:/|_per_|_)(?:s|secs?|second))"
+_SECOND = r"(?i:(?:/|_(?:per|par|pro|por)_|_)(?:s|secs?|seconde?|sekunde|segundo))"
 _PER_SECOND = rf"(?:{_any(_WORDS['things'], or_one=True)}{_SECOND}|{_any((*_WORDS['rates'], 'throughput per s'))})"
 _SD = r"(?i:sd|std|stdev|stddev)"
 

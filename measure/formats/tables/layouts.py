@@ -17,6 +17,8 @@ from measure.errors import DataError
 from measure.formats.tables.column_names import OPEN_UNIT, UNITS, recognise
 
 SEPARATORS = "\t;,"
+_NOTHING = f"{SEPARATORS} "
+"""A spreadsheet writes a title and an empty row with the separators of all its columns."""
 _FRAME = r"[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*"
 _RULE = re.compile(rf"{_FRAME}[-─━═=]{{2,}}{_FRAME}")
 _BARS = re.compile(r"(?<!\\)[|│║]")
@@ -56,7 +58,7 @@ def body_of(text: str) -> Body:
     """The table in a text: without comments, a title or a frame."""
     if "</td>" in text or "</TD>" in text:
         text = _of_html(text)
-    numbered = [(n, line) for n, line in enumerate(re.split(r"\r\n|\r|\n", text), 1) if line.strip()]
+    numbered = [(n, line) for n, line in enumerate(re.split(r"\r\n|\r|\n", text), 1) if line.strip(_NOTHING)]
     if framed := _framed(numbered):
         return framed
     plain = [(n, line) for n, line in numbered if not line.lstrip().startswith("#")]
@@ -90,7 +92,7 @@ def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
     if mark is None or not _LETTER.search(body.lines[0]):
         return None
     cells = body.lines[0].count(mark)
-    above = [line for _, line in lines[:skip]]
+    above = [line.rstrip(_NOTHING) for _, line in lines[:skip]]
     if any(line.count(mark) >= cells or any(map(recognise, [*line.split(mark), line.split()[0]])) for line in above):
         return None
     rows = [line for line in body.lines[1:] if re.search(r"\d", line)]

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from measure.formats.tables.column_names import OPEN_UNIT, UNITS, VOCABULARY, ColumnRole, plain_name, unit_scale
 
 _WORDS: Mapping[str, frozenset[str]] = {kind: frozenset(words) for kind, words in VOCABULARY["named"].items()}
-_PER = re.compile(r"(?:_?/_?|_per_|(?<=requests)_|(?<=reqs)_)(s|secs?|seconds?|min|minutes?|h|hours?)(?![a-z])")
+_PER = re.compile(
+    r"(?:_?/_?|_p(?:er|ar|ro|or)_|(?<=requests)_|(?<=reqs)_)"
+    r"(s|secs?|seconde?s?|sekunde|segundo|min|minutes?|h|hours?)(?![a-z])"
+)
 _RATE_UNIT = re.compile(r"(?:k|m)?(?:iops|rps|qps|tps|fps)|(?:k|m)ops")
 _IN_THOUSANDS = {"k": "k/s", "m": "M/s", "thousand": "k/s", "thousands": "k/s", "million": "M/s", "millions": "M/s"}
 _DIRECTIONS = {"r": "read_", "read": "read_", "reads": "read_", "w": "write_", "write": "write_", "writes": "write_"}
