@@ -366,6 +366,8 @@ def _example(roles: Mapping[str, ColumnRole], lacking: Sequence[str], table: Tex
             parts.append(f"{role}={known.column}{own or (unit if role == 'latency' else '')}")
         elif role == "block" and role in lacking and sizes:
             parts.append(sizes[0])
+        elif role == "latency" and "latency_p50" in roles:
+            parts.append(f"latency={roles['latency_p50'].column}:{roles['latency_p50'].unit}")
         elif role in lacking or role in {"load", "throughput", "latency"} - apart:
             parts.append(f"{role}={free.pop(0) if free else 'COLUMN'}{unit}")
     return columns_option(parts)
@@ -415,11 +417,13 @@ def _check_complete(roles: Mapping[str, ColumnRole], table: TextTable, where: st
             f"{roles['write_latency'].column!r}) and no throughput each, so that their mean is unknown; say it: {line}"
         )
     if lacking:
-        tokens = "; tokens are not requests, nor is the time to the first token a response time"
+        no_mean = "; tokens are not requests, nor is the time to the first token a response time"
+        if not counts_tokens(table.header):
+            no_mean = "; a median stands in for a mean only where you say so" if "latency_p50" in roles else ""
         example = _example(roles, [what.split()[1] for what in lacking], table)
         raise DataError(
             f"{where}: {' and '.join(lacking)} cannot be found in its columns; {found_columns(table.header)}"
-            f"{tokens if counts_tokens(table.header) else ''}; three columns do, a load, a throughput and a mean "
+            f"{no_mean}; three columns do, a load, a throughput and a mean "
             f"latency: declare them, for example {example} (a value works too: load=1, block=4KiB)"
             f"{_or_arrivals(roles, lacking)}"
         )

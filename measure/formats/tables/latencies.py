@@ -1,14 +1,15 @@
 """Tables of latencies alone: means, spreads and percentiles by workload and load, without a throughput.
 
 A row is a workload at a load, or the table is turned: the first column names a statistic ("95th Percentile Latency"),
-and each further column is a workload. Such a table is no curve, and no model is fitted to it.
+and each further column is a workload. Percentiles without a mean over a rate, beside no count of what was outstanding,
+are such a table too, and the rate is its load. It is no curve, and no model is fitted to it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -16,7 +17,8 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.cells import TextTable, number, read_table
-from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, plain_name, recognise
+from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, plain_name, recognise, weakly_recognised
+from measure.formats.tables.rates_and_times import is_achieved, worded_name
 from measure.units import format_duration, parse_mix
 
 STATISTICS = ("latency", "latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
@@ -31,13 +33,15 @@ _UNIT = re.compile(r"_(ns|us|µs|ms|s)$")
 class LatencyTable:
     """Latencies in seconds: ``points`` has ``series``, ``load`` (NaN where none is given) and the known ``STATISTICS``.
 
-    ``read_fraction`` is that which the name of a workload tells. ``load_name`` is the heading of the load.
+    ``read_fraction`` is that which the name of a workload tells. ``load_name`` is the heading of the load;
+    ``over_rates``: it is a rate.
     """
 
     name: str
     points: pd.DataFrame
     load_name: str = "N"
     findings: tuple[Finding, ...] = ()
+    over_rates: bool = False
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -62,14 +66,29 @@ def latency_table(text: str, name: str) -> LatencyTable | None:
     table = _upright(read_table(text, name))
     roles = {role.role: role for column in reversed(table.header) if (role := _role(column)) is not None}
     known = [role for role in STATISTICS if role in roles]
-    if len(known) < 2 or any(role.endswith(("throughput", "bandwidth")) for role in roles):
-        return None
     load = next((roles[role] for role in _LOADS if role in roles), None)
+    rates = _rates(table.header)
+    if rates and load is None and "latency" not in roles and known:
+        load = rates[0]
+    elif len(known) < 2 or rates or any(role.endswith("bandwidth") for role in roles):
+        return None
     rows = [_row(line, cells, roles, load, known, name) for line, cells in table.rows]
+    for row, (line, cells) in zip(rows, table.rows if len(rates) > 1 else (), strict=False):
+        row["throughput_per_s"] = number(cells[rates[-1].column], rates[-1], line, name)
     points, findings = pd.DataFrame(rows), list[Finding]()
     if _VARIANCE.search(plain_name(roles["latency_sd"].column) if "latency_sd" in roles else ""):
         points, findings = _of_variances(points, roles["latency_sd"].scale)
-    return LatencyTable(name, points, "N" if load is None else load.column.replace("_", " "), tuple(findings))
+    heading = "N" if load is None else load.column.replace("_", " ")
+    return LatencyTable(name, points, heading, tuple(findings), over_rates=bool(rates))
+
+
+def _rates(header: Sequence[str]) -> list[ColumnRole]:
+    """The columns of rates of requests, those that were asked for first, and that which was achieved last."""
+    asked = {role.column for role in weakly_recognised(header, "arrival_rate")}
+    named = {column: recognise(column) or getattr(worded_name(column), "column", None) for column in header}
+    rates = [ColumnRole("throughput", c) for c in asked if named[c] is None]
+    rates += [role for role in named.values() if role is not None and role.role.endswith("throughput")]
+    return sorted(rates, key=lambda role: (is_achieved(role.column), role.column not in asked))
 
 
 def _role(column: str) -> ColumnRole | None:

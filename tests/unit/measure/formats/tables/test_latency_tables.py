@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from measure.errors import DataError
@@ -55,3 +56,28 @@ def test_a_cell_that_is_no_number_and_a_negative_one_are_errors() -> None:
         latency_table("rw,p50_us,p99_us\nread,fast,200\n", "t.csv")
     with pytest.raises(DataError, match="negative"):
         latency_table("rw,p50_us,p99_us\nread,-3,200\n", "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "heading", "served"),
+    [
+        ("target_rps,actual_rps,p50_ms,p99_ms", "target rps", True),
+        ("goodput (req/s),offered load (req/s),median latency (ms)", "offered load (req/s)", True),
+        ("rps,p50_ms,p99_ms", "rps", False),
+    ],
+)
+def test_percentiles_over_a_rate_are_shown_with_every_rate(header: str, heading: str, *, served: bool) -> None:
+    names = header.split(",")
+    rows = [{"target": 900, "offered": 900, "actual": 890, "goodput": 890, "rps": 900}, {"p50": 5, "p99": 30}]
+    cells = [next(v for k, v in (rows[0] | {"median": 5} | rows[1]).items() if name.startswith(k)) for name in names]
+    found = latency_table(f"{header}\n{','.join(map(str, cells))}\n", "t.csv")
+    assert found is not None
+    assert found.over_rates
+    assert (found.load_name, found.points["load"].tolist()) == (heading, [900.0])
+    assert found.points["latency_p50_s"].tolist() == [0.005]
+    assert found.points.get("throughput_per_s", pd.Series(dtype=float)).tolist() == [890.0] * served
+
+
+def test_a_mean_or_a_count_beside_a_rate_is_a_curve() -> None:
+    assert latency_table("rps,avg_ms,p99_ms\n900,5,30\n", "t.csv") is None
+    assert latency_table("users,rps,p50_ms,p99_ms\n4,900,5,30\n", "t.csv") is None
