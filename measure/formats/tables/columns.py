@@ -195,7 +195,7 @@ class _Search:
 
     def _doubtful(self, what: str, worded: Sequence[WordedName], chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
         """The one column that may be the rate or the time by its name, and is by N = X R. DataError where none is."""
-        doubtful = [replace(w.column, role=what) for w in worded if not self._is_constant(w.column)]
+        doubtful = [replace(w.column, role=what) for w in worded if self._is_measured(w.column)]
         if not doubtful:
             return []
         held = self._obeying(what, doubtful, chosen, within=_NEAR, rows=2)
@@ -214,10 +214,11 @@ class _Search:
             f"({found_columns(self.table.header)})"
         )
 
-    def _is_constant(self, column: ColumnRole) -> bool:
-        """Whether a time is the same in every row of several, as the length of the runs is."""
+    def _is_measured(self, column: ColumnRole) -> bool:
+        """Whether a column has numbers, and not one time in every row of several, as the length of the runs is."""
         values = column_values(self.table, column)
-        return column.role.endswith("latency") and len(values) > 1 and bool(np.all(values == values[0]))
+        is_constant = column.role.endswith("latency") and len(values) > 1 and bool(np.all(values == values[0]))
+        return bool(np.isfinite(values).any()) and not is_constant
 
     def _obeying(
         self, what: str, candidates: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], *, within: float, rows: int

@@ -37,6 +37,8 @@ def _table(folder: Path, text: str) -> Path:
             "both 'iodepth' and 'arrival_rate' can be",
         ),
         ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be found"),
+        ("Time,iops\n10:00:01,100\n10:00:02,120\n", "a load and a latency with its unit cannot be found"),
+        ("users,median latency (ms)\n1,100\n", "say so; three columns do, a load, a throughput and a mean latency"),
         ("delay,latency_ns\n0,200\n", "a throughput (or a bandwidth and the block size) cannot be found"),
         (
             "iops,lat_us\n10000,100\n",
