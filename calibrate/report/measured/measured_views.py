@@ -158,7 +158,8 @@ def fits_of(measured: MeasuredData, progress: Callable[[float], None] = lambda s
     Calls ``progress`` with the share done.
     """
     found: dict[str, Fit] = {}
-    drawn = list(dict.fromkeys(_with_latency(measured)["series"]))[:MOST_LINES]
+    rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
+    drawn = [] if isinstance(measured.load_type, BufferSize) else list(dict.fromkeys(rows["series"]))[:MOST_LINES]
     for done, series in enumerate(drawn):
         progress(done / len(drawn))
         try:
@@ -177,7 +178,7 @@ def _curves(measured: MeasuredData, least: int = 2) -> pd.DataFrame:
 
 
 def _with_latency(measured: MeasuredData) -> pd.DataFrame:
-    """The points of curves that may have a knee: none for open arrivals, or over buffer sizes."""
+    """The points of curves whose latency is drawn over what was moved: of arrivals it is drawn over their rate."""
     rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
     return rows.head(0) if isinstance(measured.load_type, ArrivalRate | BufferSize) else rows
 
