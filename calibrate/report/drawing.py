@@ -356,7 +356,7 @@ def load_scale(load: Load, title: str, values: Array) -> AxisScale:
     """The axis of the loads ``values`` (m,): depths and delays in logarithms, rates and bandwidths from zero."""
     if isinstance(load, ArrivalRate):
         factor, prefix = (1e-3, "k ") if values.max() >= 1e4 else (1.0, "")
-        return AxisScale(f"arrival rate, as measured ({prefix}requests/s)", log=False, factor=factor)
+        return AxisScale(f"arrival rate ({prefix}requests/s)", log=False, factor=factor)
     if isinstance(load, Bandwidth):
         return AxisScale("bandwidth (GB/s)", log=False, factor=1e-9)
     if isinstance(load, BufferSize):

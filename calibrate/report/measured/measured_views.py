@@ -52,6 +52,7 @@ from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay
 from measure.origin import IN_PLOTS, ORIGIN, as_measured, as_published, corrected_rows, foot_lines, symbols
 from measure.sweep import PERCENTILES
+from measure.units import counted
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 
@@ -138,7 +139,8 @@ def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") ->
 def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
     """The views that apply, in reading order, the table of all points last; ``fits`` are those of ``fits_of``."""
     table = measured.table[columns_of(measured, "series", "load")]
-    caption = f"{len(table)} workloads, means over their repeats.{_level(measured)}"
+    means = ", the means of their repeats" if (measured.table["repeats"] > 1).any() else ""
+    caption = f"{counted(len(table), 'point')}{means}.{_level(measured)}"
     return [
         *_latency_bandwidth(measured, fits),
         *_against_load(measured),

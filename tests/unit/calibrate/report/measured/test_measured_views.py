@@ -166,7 +166,7 @@ def test_an_open_sweep_is_drawn_over_the_rate_that_was_measured() -> None:
     assert kinds(found) == ["load", "tails", "points"]
     figure = plotly(view(found, "latency-against-load"))
     assert list(figure.data[0].x) == [9.9, 20.2]
-    assert figure.layout.xaxis.title.text == "arrival rate, as measured (k requests/s)"
+    assert figure.layout.xaxis.title.text == "arrival rate (k requests/s)"
 
 
 def test_a_delay_of_zero_has_a_place_on_a_logarithmic_axis() -> None:
