@@ -114,7 +114,8 @@ def fields_of_document(tool: Tool, document: Mapping[str, Any], name: str) -> Fi
     found: Fields = {}
     for key, path in tool.keys.items():
         value = _sum_at(document, path) if ">~" in path else at(document, path)
-        if isinstance(value, int | float | str) and not isinstance(value, bool) and value != "":
+        is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
+        if is_number and any(map(str.isdigit, str(value))):  # fortio asks for "max"
             found[key] = [_value(key, str(value), tool, name)]
     return found
 
@@ -241,11 +242,11 @@ def _throughput(found: Fields, first: Mapping[str, float], count: float, name: s
 
 
 def _weighted(found: Fields) -> float | None:
-    """The mean response time, of several kinds of requests by their numbers."""
+    """The mean response time, of several kinds of requests by their numbers; one of two parts takes both times."""
     times = found.get("r", [])
     weights = found.get("w", [])[: len(times)] or [1.0] * min(1, len(times))
-    total = math.fsum(weights)
-    return math.fsum(w * r for w, r in zip(weights, times, strict=False)) / total if total else None
+    total = math.fsum(weights) - math.fsum(found.get("twice", ()))
+    return math.fsum(w * r for w, r in zip(weights, times, strict=False)) / total if total > 0 else None
 
 
 def _clients(found: Fields) -> list[float]:

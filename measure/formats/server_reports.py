@@ -128,7 +128,8 @@ def _of_its_kind(table: pd.DataFrame, kind: Load, runs: Sequence[ServerRun]) -> 
     if runs[0].unit == "users":  # who may pause
         return details
     busy = (table["throughput_per_s"] * table["latency_s"] / table["load"]).median()
-    return details | ({PACES: runs[0].paces} if runs[0].paces and busy < FEW_BUSY else {NO_PAUSE: True})
+    may_pace = busy < FEW_BUSY or all(map(_is_computed, runs))
+    return details | ({PACES: runs[0].paces} if runs[0].paces and may_pace else {NO_PAUSE: True})
 
 
 def _is_computed(run: ServerRun) -> bool:
@@ -191,7 +192,8 @@ def _load(run: ServerRun, file: str, said: int | None) -> tuple[float, list[Find
             "it: --columns load=8"
         )
     message = f"{run.tool} prints no number of clients; X R tells it ({file}: {outstanding:.3g})"
-    return float(whole), [Finding("clients-by-littles-law", "info", message)]
+    held = f"if it was held at a rate ({run.paces}), say so: --columns gaps=paced" if run.paces else ""
+    return float(whole), [Finding("clients-by-littles-law", "info", message, remedy=held)]
 
 
 def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:

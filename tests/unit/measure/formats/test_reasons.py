@@ -89,6 +89,8 @@ def test_a_file_of_a_fuzz_corpus_is_refused_for_what_it_is(path: Path) -> None:
             "| model            |       size |     params | backend    | ngl |  t/s |\n|---|---|---|---|---|---|\n",
             "llama",
         ),
+        ('Starting test.\n[ {\n  "metric" : "OVERALL",\n  "measurement" : "RunTime(ms)",\n', "YCSB's JSON"),
+        ('"outputstyle"="table"\n***\nRun finished, takes 651ms\n| OPERATION | TAKES(S) |\n', "go-ycsb's table"),
         ("Connection rate: 150.0 conn/s (6.7 ms/conn, <=1 concurrent connections)\n", "httperf"),
     ],
 )

@@ -1,8 +1,10 @@
 """The tools of load_tools.toml: each reads what it printed, also as others save it, and names what it cannot know.
 
 Printed here, by a server of four workers of 10 ms: autocannon 8, bombardier 1.2, h2load 1.52, vegeta 12.13, k6 0.49 and
-1.8, and sysbench 1.0.20; those of ``data/servers/paced`` at a rate. Retyped from public issues: the other files of
-``data/servers/field``, but ghz, perf_analyzer, YCSB, elbencho, fortio, DiskSpd's XML, memtier's JSON and JMeter's
+1.8, and sysbench 1.0.20; those of ``data/servers/paced`` at a rate. Also printed here: in ``data/servers/field`` those
+of fortio 1.66 and ghz 0.93 by four workers of 10 ms, of go-ycsb 1.0.3 (but go-ycsb.txt) by Redis, of YCSB 0.17 (but
+ycsb.txt and ycsb-threads.txt) by its BasicDB of 0 to 20 ms, and JMeter 5.5's jmeter-16.txt. Retyped from public issues:
+the others, but perf_analyzer, elbencho, DiskSpd's XML, memtier's JSON, go-ycsb.txt, ycsb-threads.txt and JMeter's
 results, which have the layout of their documentation, with numbers made to fit N = X R.
 """
 
@@ -18,7 +20,8 @@ from calibrate import fit
 from measure import audit, load
 from measure.errors import DataError
 from measure.formats.load_tools import parse_seconds, tools
-from measure.formats.servers import runs_in
+from measure.formats.servers import runs_in, server_runs_sweep
+from measure.formats.which_kind import of_its_kind
 from measure.loads import ArrivalRate
 from measure.origin import ORIGIN
 from measure.text_files import read_text
@@ -35,12 +38,19 @@ RIGHT: dict[str, tuple[str, float | None, float | None, float, float | None, dic
     "diskspd.xml": ("DiskSpd", 128, None, 2.4e6 / 60.01, 3.2e-3, {}),
     "elbencho.txt": ("elbencho", 128, None, 94100, 1358e-6, {}),
     "elbencho-3.txt": ("elbencho", 128, None, 301480, 424e-6, {}),
-    "fortio.txt": ("fortio", 8, None, 12345.3, 648.12e-6, {50: 0.6e-3, 99: 1.3e-3, 99.9: 3e-3}),
-    "ghz.json": ("ghz", 50, None, 6250.1, 7.7e-3, {50: 7.2e-3, 99: 21e-3}),
-    "ghz.txt": ("ghz", None, None, 6250.1, 7.7e-3, {50: 7.2e-3, 95: 14.1e-3, 99: 21e-3}),
+    "fortio-rate.txt": ("fortio", None, 99.11, 99.11, 16.603343e-3, {50: 16e-3, 99: 25.539e-3, 99.9: 26.0114e-3}),
+    "fortio.json": ("fortio", 4, None, 360.4025, 11.096278e-3, {50: 10.6638e-3, 99: 17.5971e-3, 99.9: 19.9766e-3}),
+    "fortio.txt": ("fortio", 4, None, 360.4, 11.096278e-3, {50: 10.6638e-3, 99: 17.5971e-3, 99.9: 19.9766e-3}),
+    "ghz-rate.txt": ("ghz", None, 99.63, 99.63, 12.13e-3, {50: 11.42e-3, 95: 16.39e-3, 99: 22.73e-3}),
+    "ghz.json": ("ghz", 4, None, 226.507975, 17.380531e-3, {50: 14.495593e-3, 95: 38.518902e-3, 99: 38.627891e-3}),
+    "ghz.txt": ("ghz", None, None, 297.41, 13.34e-3, {50: 11.76e-3, 95: 20.53e-3, 99: 39.27e-3}),
+    "go-ycsb-rmw.txt": ("go-ycsb", 4, None, 24798.8, 154e-6, {50: 90e-6, 95: 344e-6, 99: 2.061e-3, 99.9: 5.647e-3}),
+    "go-ycsb-target.txt": ("go-ycsb", None, 400, 398, 1.015e-3, {50: 123e-6, 99: 20.639e-3}),
+    "go-ycsb-two.txt": ("go-ycsb", 1, None, 19574.6, 47e-6, {50: 30e-6, 95: 51e-6, 99: 79e-6}),
     "go-ycsb.txt": ("go-ycsb", 64, None, 28169, 2.27e-3, {50: 2.1e-3, 95: 3.501e-3, 99: 6.001e-3, 99.9: 9.001e-3}),
     "h2load.txt": ("h2load", 1, None, 1312, 758e-6, {}),
     "hey-command.txt": ("hey", 120, None, 1377.5186, 79.4e-3, {50: 53.3e-3, 95: 89.1e-3, 99: 438.9e-3}),
+    "jmeter-16.txt": ("JMeter", 16, None, 340.6, 43e-3, {}),
     "jmeter-summary.txt": ("JMeter", 10, None, 26.2, 380e-3, {}),
     "jmeter.csv": ("jmeter", 2, None, 200.334, 10e-3, {}),
     "k6-1.txt": ("k6", 8, None, 313.362131, 25.19e-3, {50: 22.92e-3, 95: 40.09e-3}),
@@ -61,6 +71,10 @@ RIGHT: dict[str, tuple[str, float | None, float | None, float, float | None, dic
     "vllm.json": ("vllm", 30, None, 1.21, None, {}),  # times of tokens alone: N / X
     "vllm.txt": ("vllm", 30, None, 1.21, None, {}),
     "wrk2-short.txt": ("wrk2", None, 2000.59, 2000.59, 1.97e-3, {}),
+    "ycsb-insert.txt": ("YCSB", 4, None, 353.232073, 10.470847e-3, {95: 19.103e-3, 99: 36.895e-3}),
+    "ycsb-intended.txt": ("YCSB", None, 100, 98.863075, (10844.41e-6 + 11847.495e-6) / 2, {}),
+    "ycsb-rmw.txt": ("YCSB", 4, None, 252.684776, (1200 * 9677.825e-6 + 613 * 9849.0065e-6) / 1200, {}),
+    "ycsb-two.txt": ("YCSB", 1, None, 95.785441, 9.891935e-3, {}),
     "ycsb.txt": ("YCSB", None, None, 98.91197, (509 * 1054.98e-6 + 491 * 1549.8e-6) / 1000, {}),
     "ycsb-threads.txt": ("YCSB", 8, None, 6163.5, (31160 * 1054.98e-6 + 31153 * 1540.8e-6) / 62313, {}),
 }
@@ -256,6 +270,39 @@ def test_several_runs_in_one_text_are_points_each(tmp_path: Path) -> None:
         assert list(load(path).points["load"]) == [1, 8]
     assert [run.clients for run in runs_in((FIELD / "perf-analyzer.txt").read_text("utf-8"), "p")] == [8, 32]
     assert [run.clients for run in runs_in((FIELD / "jmeter.csv").read_text("utf-8"), "p")] == [2, 8]
+    for name, rates in (("ycsb-two.txt", [95.785441, 354.139]), ("go-ycsb-two.txt", [19574.6, 19880.4])):
+        runs = runs_in((FIELD / name).read_text("utf-8"), name)
+        assert [run.clients for run in runs] == [1, 4]  # the command, or the properties, stand above each
+        assert [run.throughput_per_s for run in runs] == pytest.approx(rates)
+    text = (FIELD / "jmeter-16.txt").read_text("utf-8")
+    assert [run.clients for run in runs_in(text.replace("Active: 16", "Active: 8") + text, "j")] == [8, 16]
+
+
+def test_what_was_in_flight_when_the_time_was_over_is_no_failure_of_ghz() -> None:
+    text = (FIELD / "ghz.txt").read_text("utf-8")
+    assert "[Unavailable]   4 responses" in text
+    assert runs_in(text, "g")[0].failed == 0
+    assert runs_in(text.replace("transport is closing", "connection refused"), "g")[0].failed == 4
+
+
+def test_users_of_jmeter_who_pause_are_asked_about_and_their_number_is_never_x_r() -> None:
+    path = SERVERS / "jmeter-think.csv"  # four users who pause for 100 ms
+    (asked,) = [f for f in load(path).findings if f.check == "load-kind"]
+    assert (asked.severity, asked.message) == ("error", "X R / N is 0.15 at 4 users.")
+    assert load(path, columns={"think": "98ms"}).points[["load", "throughput_per_s"]].to_numpy().tolist() == [
+        [4, pytest.approx(34.535926)]
+    ]
+    text = re.sub(r"(?m)^summary \+.*\n", "", (FIELD / "jmeter-16.txt").read_text("utf-8"))
+    with pytest.raises(DataError, match=r"JMeter prints no number of clients, and X R = 3\.41 is no whole one"):
+        server_runs_sweep({"j.txt": text.replace("Avg:    43", "Avg:    10")})
+
+
+def test_a_rate_that_a_text_does_not_name_may_be_said() -> None:
+    text = (FIELD / "ycsb-insert.txt").read_text("utf-8").replace("-threads 4", "")
+    sweep = server_runs_sweep({"y.txt": text.replace("353.2320734722713", "391.5")})
+    (found,) = [f for f in sweep.findings if f.check == "clients-by-littles-law"]
+    assert found.remedy == "if it was held at a rate (-target), say so: --columns gaps=paced"
+    assert of_its_kind(sweep, {"gaps": "paced"}).points["load"].tolist() == [391.5]
 
 
 def test_clients_that_are_not_printed_may_be_said() -> None:
