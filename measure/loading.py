@@ -74,12 +74,17 @@ def load(
     return of_several_kinds(found)
 
 
-def load_latencies(path: str | os.PathLike[str]) -> LatencyTable | None:
-    """A table of latencies alone, without a throughput; None for any other file."""
-    if Path(path) == STDIN or Path(path).is_dir():
-        return None
-    kind, file = read_file(Path(path), os.path.basename(path))
-    return latency_table(file.text, file.name) if kind == "table" else None
+def load_latencies(paths: Sequence[str | os.PathLike[str]]) -> list[LatencyTable]:
+    """The tables in files and directories, where each is of latencies alone, without a throughput; none otherwise."""
+    found = []
+    for path in (p for given in map(Path, paths) for p in (sorted(given.iterdir()) if given.is_dir() else [given])):
+        if path == STDIN or path.is_dir():
+            return []
+        kind, file = read_file(path, path.name)
+        if kind != "table" or (table := latency_table(file.text, file.name)) is None:
+            return []
+        found.append(table)
+    return found
 
 
 def _by_kind(paths: Sequence[Path], columns: Columns, units: Columns) -> list[Sweep] | None:

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import measure
 from calibrate.cli.console import complain, warn
@@ -15,6 +15,9 @@ from calibrate.cli.parsing import not_one_of
 from measure.findings import merged
 from measure.text_files import shown_name
 from measure.units import counted
+
+if TYPE_CHECKING:
+    from measure.formats.tables.latencies import LatencyTable
 
 T = TypeVar("T")
 
@@ -55,11 +58,25 @@ class DataSource:
         return self.dataset or (last[0] if len(last) == 1 else f"{len(last)} files")
 
     def load(self) -> measure.Sweep:
-        """The sweep; a dataset is corrected by what its audit proves."""
+        """The sweep; a dataset is corrected by what its audit proves. DataError for latencies alone."""
+        held = self.read()
+        if isinstance(held, measure.Sweep):
+            return held
+        raise measure.DataError(
+            f"{self.name} is no curve: it has latencies but no throughput; to see them, run: qsim show {self.arguments}"
+        )
+
+    def read(self) -> measure.Sweep | list[LatencyTable]:
+        """The sweep, or the tables of latencies alone where every file is one."""
         if self.dataset is not None:
             return measure.load_dataset(known_dataset(self.dataset))
         columns, units = self._columns()
-        return measure.load(list(self.data) if len(self.data) > 1 else self.data[0], columns, units)
+        try:
+            return measure.load(list(self.data) if len(self.data) > 1 else self.data[0], columns, units)
+        except measure.DataError:
+            if columns is None and (alone := measure.loading.load_latencies(self.data)):
+                return alone
+            raise
 
     def _columns(self) -> tuple[dict[str, str] | None, dict[str, str] | None]:
         if self.columns is None:
@@ -145,6 +162,10 @@ VERDICTS = {
 
 OF_FITS = ("misses-its-points", "other-load")
 """Checks of fits, which a warning names and ``qsim audit`` does not make."""
+
+
+NO_RATES = "Little's law (the table has latencies, but no throughput)"
+"""What the audit of latencies alone could not check."""
 
 
 CHANGED = ("computed", "corrected")

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 
 import measure
 from calibrate.cli.console import Result
-from calibrate.cli.data import VERDICTS, WORDS, DataSource, could_not_check, failing, known_dataset, known_series
+from calibrate.cli.data import (
+    NO_RATES,
+    VERDICTS,
+    WORDS,
+    DataSource,
+    could_not_check,
+    failing,
+    known_dataset,
+    known_series,
+)
 from calibrate.cli.options import Columns, Data, Dataset, FailOn, Series, flag
 from measure.units import counted
 
@@ -71,7 +80,11 @@ def _findings(source: DataSource, series: str | None) -> tuple[list[measure.Find
     found = [] if source.dataset is None else audit_dataset(known_dataset(source.dataset))
     if source.dataset is not None and (why := about(source.dataset).why_no_curve):
         return found, [f"Little's law ({why})"]
-    sweep = source.load() if source.dataset is None else measure.load_dataset(source.dataset, as_published=True)
+    sweep = source.read() if source.dataset is None else measure.load_dataset(source.dataset, as_published=True)
+    if isinstance(sweep, list):
+        known_series([name for table in sweep for name in table.series], series)
+        tables = sweep if series is None else [table.of(series) for table in sweep]
+        return [finding for table in tables for finding in table.findings], [NO_RATES]
     if series not in {f.series for f in found}:
         known_series(sweep.series, series)
     if source.dataset is None:

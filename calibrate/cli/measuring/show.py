@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import Result, labelled
-from calibrate.cli.data import DataSource, audit_text, known_dataset, known_series
+from calibrate.cli.data import NO_RATES, DataSource, audit_text, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Columns, Data, Page, Series, flag, option
 from calibrate.cli.parsing import parser, per_second, seconds
 from calibrate.cli.progress import Bar, part_of
-from measure.errors import DataError
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def section_text(
             parts.append(_view_text(view, None if details else MOST_ROWS))
     if section.findings and details:
         parts.append("\n".join(map(str, section.findings)))
-    audit = audit_text(section.findings, () if sweep is None else not_checked(sweep), source)
+    audit = audit_text(section.findings, [NO_RATES] if sweep is None else not_checked(sweep), source)
     parts.append("\n".join([*_next_lines(fits), labelled("AUDIT", audit)]))
     return "\n\n".join(p for p in parts if p)
 
@@ -225,18 +224,13 @@ def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None)
 
 
 def _held(source: DataSource) -> list[_Shown]:
-    """What files hold: a sweep of each kind of load, or one file of latencies alone."""
+    """What files hold: a sweep of each kind of load, or tables of latencies alone."""
     from calibrate.report.measured import measured
-    from measure.loading import load_latencies
 
-    try:
-        sweep = source.load()
-    except DataError:
-        alone = len(source.data) == 1 and source.columns is None
-        if not alone or (latencies := load_latencies(source.data[0])) is None:
-            raise
-        return [_Shown(source.arguments, latencies)]
-    parts = (replace(sweep, also=()), *sweep.also) if sweep.also else (sweep,)
+    held = source.read()
+    if isinstance(held, list):
+        return [_Shown(source.arguments, table) for table in held]
+    parts = (replace(held, also=()), *held.also) if held.also else (held,)
     return [_Shown(source.arguments, measured(part, ", ".join(source.data))) for part in parts]
 
 

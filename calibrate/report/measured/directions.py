@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calibrate.report.drawing import AXIS, BLUE, GREY, INK, RED, Axis, Drawing, interval, spans_decade
+from calibrate.report.drawing import AXIS, BLUE, GREY, INK, RED, Axis, Drawing, axis_layout, interval, spans_decade
 from calibrate.report.measured.measured_data import MeasuredData
 from calibrate.report.measured.shown_columns import axis_of, columns_of, rate_of, some_loads, text_of, word_of
 from calibrate.report.view import View
@@ -162,12 +162,11 @@ def _times(ratio: NDArray[np.float64]) -> str:
 
 
 def bar_figure(x_title: str, y_title: str, *, log: bool = False) -> Drawing:
-    scale = {"type": "log", "nticks": 4} if log else {"rangemode": "tozero"}
     return Drawing(
         barmode="group",
         bargap=0.25,
         xaxis={**AXIS, "title": {"text": x_title}, "showgrid": False, "rangemode": "normal"},
-        yaxis={**AXIS, "title": {"text": y_title}, **scale},
+        yaxis=axis_layout(y_title, log=log),
     )
 
 

@@ -108,10 +108,8 @@ def _by_block(rows: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _spread_caption(rows: pd.DataFrame) -> str:
-    alone = rows[rows["read_fraction"].isin([0.0, 1.0])]
-    least, most = (alone.loc[alone["latency_s"].agg(end)] for end in ("idxmin", "idxmax"))
-    said = (
-        f"{least['series']} takes {format_duration(least['latency_s'])}, {most['series']} "
-        f"{format_duration(most['latency_s'])}. {SPREAD}"
-    )
-    return f"{said} {POOLED}" if (rows["read_fraction"] == 0.5).any() else said
+    measured = pd.Series(rows.get("latency_origin", MEASURED), rows.index) == MEASURED
+    alone = rows[measured].dropna(subset=["latency_s"]).sort_values("latency_s")
+    names, times = list(alone["series"]), [format_duration(value) for value in alone["latency_s"]]
+    said = f"{names[0]} takes {times[0]}{f', {names[-1]} {times[-1]}' if len(names) > 1 else ''}. {SPREAD}"
+    return said if measured.all() else f"{said} {POOLED}"

@@ -22,7 +22,7 @@ from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, corrected, of_mean, reason_of
 from measure.repeats import flag_outliers, half_width, intervals
 from measure.sweep import PERCENTILES, Sweep, describe_series
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
 _PUBLISHED = "bandwidth_published_bytes_per_s"
 _AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", _PUBLISHED, "latency_s", "latency_sd_s", *PERCENTILES)
@@ -107,12 +107,13 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
 
 
 def _no_knee(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """Why no knee is fitted to curves over a delay that a cache answered: of the first of them."""
+    """Why no knee is fitted to curves over a delay that a cache answered."""
     cached = [f for f in findings if f.check == "fits-a-cache" and f.severity == "error"]
-    more = f" (and {counted(len(cached) - 1, 'more curve')} likewise)" if len(cached) > 1 else ""
-    return tuple(
-        f"No knee is fitted to {f.series or 'these curves'}{more}: {f.hypothesis.rstrip('.')}." for f in cached[:1]
-    )
+    if not cached:
+        return ()
+    which = (len(cached) == 1 and cached[0].series) or "these curves"
+    reasons = "; ".join(dict.fromkeys(f.hypothesis.rstrip(".") for f in cached))
+    return (f"No knee is fitted to {which}: {reasons}.",)
 
 
 def _origin_of_bandwidth(table: pd.DataFrame, *, is_given: bool) -> NDArray[np.object_]:

@@ -91,6 +91,46 @@ def test_a_file_of_latencies_alone_is_shown_as_its_dataset_is(qsim: Any, name: s
     assert page.stat().st_size > 100_000
 
 
+def test_why_no_knee_is_fitted_is_said_for_each_cache(qsim: Any, tmp_path: Path) -> None:
+    rows = [f"{size},{delay},{ns},{ns}000" for size, ns in ((4, 2), (64, 14)) for delay in (0, 50, 500)]
+    table = tmp_path / "cache.csv"
+    table.write_text("\n".join(["area,delay,latency_ns,bandwidth_MBps", *rows]))
+    (note,) = [line for line in qsim("show", str(table)).out.splitlines() if line.startswith("NOTE")]
+    assert "these curves: the buffer fits a level-1 or level-2 cache, so this curve is not of the memory; " in note
+    assert note.endswith("the buffer fits a cache of the CPU, so this curve is not of the memory.")
+
+
+def test_several_tables_of_latencies_alone_are_a_section_each_and_audited_as_the_line_says(
+    qsim: Any, tmp_path: Path
+) -> None:
+    for name in ("002-ssd-tails", "002-ssd-baseline"):
+        (tmp_path / f"{name}.csv").write_text((SEED / f"{name}.csv").read_text())
+    shown = qsim("show", str(tmp_path)).out
+    assert "4Ki random read         100 %" in shown
+    assert "read (as published)            32   165 µs" in shown
+    assert f"to read them: qsim audit {tmp_path}" in shown
+    audited = qsim("audit", str(tmp_path))
+    assert audited.code == 0
+    assert "ERROR    variance (4Ki random read): a variance of 48.3 µs² is too small" in audited.out
+    unchecked = qsim("audit", str(tmp_path / "002-ssd-tails.csv")).out
+    assert "not checked: Little's law (the table has latencies, but no throughput)" in unchecked
+    alone = qsim("audit", str(tmp_path), "--series", "4Ki random read", "--json").json["findings"]
+    assert [f["check"] for f in alone] == ["variance"]
+
+
+def test_a_command_that_needs_a_curve_says_that_latencies_alone_are_none(qsim: Any) -> None:
+    refused = qsim("compare", str(SEED / "002-ssd-tails.csv")).error
+    assert "is no curve: it has latencies but no throughput; to see them, run: qsim show " in refused
+
+
+def test_the_spread_of_workloads_that_are_neither_reads_nor_writes_is_said(qsim: Any, tmp_path: Path) -> None:
+    table = tmp_path / "queries.csv"
+    table.write_text("series,avg_latency_us,latency_stddev_us,p99_us\nalpha,20,3,40\nbeta,30,4,60\n")
+    assert "SHOWS   alpha takes 20.0 µs, beta 30.0 µs" in qsim("show", str(table)).out
+    alone = qsim("show", str(table), "--series", "beta").out
+    assert "SHOWS   beta takes 30.0 µs\n" in alone
+
+
 @pytest.mark.parametrize(
     ("name", "crossover"),
     [("004-ssd-block-size", "cross at 70 KiB"), ("003-ssd-read", "depth 4: IOPS and bandwidth cross at 34 KiB, both")],
