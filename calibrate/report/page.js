@@ -2,7 +2,7 @@
   "use strict";
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const onPaper = document.documentElement.classList.contains("paper");
-  const narrow = 520, paper = onPaper ? 680 : 720, sheet = onPaper ? 290 : 800;
+  const narrow = 520, paper = onPaper ? 680 : 720, sheet = onPaper ? 290 : 390;
   let printing = onPaper, views = {};
 
   const darkened = colour => darkColours[colour.toLowerCase()] || colour;
@@ -68,9 +68,9 @@
 
   // A figure grows with its legend, so that the curves are not pressed together; on a phone letters are smaller.
   function fitted(figure, width) {
-    const layout = figure.layout, small = width < narrow, letters = small ? 12 : onPaper ? 11 : 16;
+    const layout = figure.layout, small = width < narrow, letters = small ? 12 : printing ? 11 : 16;
     const height = (layout.height || 520) - (small ? 120 : 0);
-    const more = Math.max(0, legendRows(figure, width, letters) - 2) * (onPaper ? 1.9 : 1.6) * letters;
+    const more = Math.max(0, legendRows(figure, width, letters) - 2) * (printing ? 1.9 : 1.6) * letters;
     layout.height = Math.max(small ? 380 : 0, height) + more;
     figure.more = more;
     layout.legend = Object.assign({}, layout.legend, {maxheight: 1, tracegroupgap: 0});
@@ -105,8 +105,12 @@
   function draw(plot) {
     const figure = fitted(figureOf(plot, printing), printing ? paper : plot.clientWidth);
     const layout = Object.assign({}, figure.layout, {autosize: true});
-    if (printing) Object.assign(layout, {width: paper, height: Math.min(layout.height, sheet + (onPaper ? figure.more : 0))});
-    if (onPaper) onSheet(layout);
+    if (printing) {
+      const bare = layout.height - figure.more;
+      const height = Math.min(bare, onPaper ? sheet : Math.max(sheet, 0.75 * bare)) + figure.more;
+      Object.assign(layout, {width: paper, height});
+      onSheet(layout);
+    }
     const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "toImage"]};
     plot.dataset.drawn = "yes";
     plot.style.minHeight = "";

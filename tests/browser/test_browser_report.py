@@ -16,6 +16,7 @@ from calibrate.report.page import write_report
 from measure import load_dataset
 
 DRAWN = "Array.from(document.querySelectorAll('.plot')).filter(p => p.dataset.drawn).length"
+HALF_A_SHEET = (297 - 2 * 14) / 25.4 * 96 / 2  # of A4, in pixels of CSS
 PLOTS = "document.querySelectorAll('.plot').length"
 
 
@@ -107,6 +108,8 @@ def test_on_paper_everything_in_view_is_drawn_light(look: Callable[..., Callable
     shown = "Array.from(document.querySelectorAll('.plot')).filter(p => p.offsetParent !== null)"
     assert ask(f"{shown}.every(p => p.dataset.drawn)")
     assert ask(f"{shown}.every(p => p.layout.paper_bgcolor === '{PAPER}')")
+    heights = ask(f"{shown}.map(p => p.layout.height)")
+    assert sorted(heights)[len(heights) // 2] < HALF_A_SHEET
     ask("window.dispatchEvent(new Event('afterprint'))")
     assert ask("document.querySelector('.plot').layout.paper_bgcolor") == DARK[PAPER]
 
