@@ -15,10 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from class_networks import Flow, Row, circling, jackson, queue_of
 
 from calibrate.fleet.drives import spread
 from qsim import (
+    Arrivals,
     BurrXII,
     Closed,
     Delay,
@@ -66,14 +66,30 @@ MODELS: Mapping[str, Network] = MappingProxyType(
         "Pareto, shape 2.2": Open(Exponential(2.0), _pareto(2.2)),
         "Pareto, shape 3.5": Open(Exponential(2.0), _pareto(3.5)),
         "PS, scv 20": Open(Exponential(1.25), LogNormal(1.0, 20.0), discipline="PS"),
-        "priorities": queue_of(
-            [Flow(Exponential(2.0), Exponential(0.5)), Flow(Exponential(2.0), ONE, 1)], priority="preemptive-resume"
+        "priorities": Network(
+            {
+                "station": Station(
+                    {"urgent": Exponential(0.5), "others": ONE},
+                    discipline="preemptive priority",
+                    priority={"urgent": 0, "others": 1},
+                )
+            },
+            {"urgent": Arrivals(0.5), "others": Arrivals(0.5)},
         ),
-        "open network": jackson(
-            [1.0, 0.5], [Station(Exponential(0.4)), Station(Exponential(0.6), 2)], [[0.2, 0.5], [0.3, 0.0]]
+        "open network": Network(
+            {"first": Station(Exponential(0.4)), "second": Station(Exponential(0.6), 2)},
+            Arrivals({"first": 1.0, "second": 0.5}),
+            {"first": {"first": 0.2, "second": 0.5}, "second": {"first": 0.3}},
         ),
         "closed network": Closed(32, [Delay(10.0), Station(ONE, 4), Station(Exponential(0.5))]),
-        "two closed classes": circling([4, 6], [Row([ONE] * 2), Row([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]),
+        "two closed classes": Network(
+            {
+                "first": Station(ONE),
+                "second": Station(Exponential(0.5), 2),
+                "thinking": Delay({"few": 3.0, "many": 9.0}),
+            },
+            {"few": 4, "many": 6},
+        ),
     }
 )
 
@@ -87,7 +103,7 @@ def batch_means(model: Network, seed: int) -> Metrics:
 
 def short_run(model: Network, seed: int) -> Metrics:
     """A run as short as the advice of a refusal: twice fifty relaxation times."""
-    from qsim.engines.run import shortest_run
+    from qsim.engines.run_length import shortest_run
 
     return simulate(model, customers=max(2000, 2 * shortest_run(model)), seed=seed, allow_short=True)
 
