@@ -38,6 +38,8 @@ class Formula(Generic[View]):
 
 def of_network(network: Network, answer: Metrics) -> Metrics:
     """Metrics of a view, with the whole network as their model; a network of one unnamed station lists no stations."""
+    if answer.model is network and network.lists_stations:
+        return answer
     return replace(
         answer,
         model=network,

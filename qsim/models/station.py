@@ -119,14 +119,14 @@ class Station:
 
     def service_of(self, name: ClassName) -> Distribution | None:
         """The law of a class; None for one that is not served here."""
-        return self.service.get(name) if isinstance(self.service, Mapping) else self.service
+        return self.service if isinstance(self.service, Distribution) else self.service.get(name)
 
     def visits_of(self, name: ClassName) -> float:
         """Mean visits of a class, 0 for one that is not served here."""
         if self.service_of(name) is None:
             return 0.0
-        visits = self.visits.get(name, 0.0) if isinstance(self.visits, Mapping) else self.visits
-        return cast(float, visits)
+        given = cast("float | Mapping[ClassName, float]", self.visits)
+        return given if isinstance(given, float) else given.get(name, 0.0)
 
     def mean_of(self, name: ClassName) -> float:
         """The mean service time of a class, 0 for one that is not served here."""

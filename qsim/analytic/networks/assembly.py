@@ -46,6 +46,7 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
     work = means / np.array([[s.peak] for s in places])
     at = {name: i for i, name in enumerate(net.stations)}
     queueing = [at[s.name] for s in view.stations]
+    own_place = {i: own for own, i in enumerate(queueing)}
     comes = visits[queueing] > 0
     response = np.where(visits > 0, means, means[:, :1])
     response[queueing] = np.where(comes, found.response, response[queueing])
@@ -59,21 +60,17 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
     )
     passages = np.where(thinking, 0.0, visits)
 
-    def part(
-        name: str, X: float, weights: FloatArray, at: Any, U: float, p: float, most: float, **more: Any
-    ) -> Metrics:
-        """Metrics whose times are sums over the stations ``at``, weighted by the visits there."""
-        W, Wq = float((weights * response[at]).sum()), float((weights * waiting[at]).sum())
+    def part(name: str, X: float, W: float, Wq: float, U: float, p: float, most: float, **more: Any) -> Metrics:
         return Metrics.from_times(
             net,
             name=name,
-            throughput=float(X),
-            utilization=float(min(U, 1.0)),
+            throughput=X,
+            utilization=min(U, 1.0),
             Wq=Wq,
             most=most,
             service=W - Wq,
             servers=1,
-            p_wait=float(p),
+            p_wait=p,
             kind=kind,
             method=method,
             **more,
@@ -81,27 +78,30 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
 
     everyone = math.inf if net.open_classes else float(net.population)
     circle = [float(each.population or everyone) for each in view.classes]
-    one = np.eye(len(classes))
+    share, busy = _shares(through, visits), through * work
+    by_station = [(share * each).sum(axis=1).tolist() for each in (response, waiting, p_wait)]
+    total, load = through.sum(axis=1).tolist(), busy.sum(axis=1).tolist()
 
     def station(name: str) -> Metrics:
-        i, own = at[name], queueing.index(at[name]) if at[name] in queueing else None
-        here = np.flatnonzero(visits[i] > 0)
-        share = next((w / w.sum() for w in (through[i], visits[i]) if w.sum() > 0), one[0])
-        busy = through[i] * work[i]
+        i = at[name]
+        W, Wq, p = (each[i] for each in by_station)
+        own = own_place.get(i)
         return part(
             name,
-            through[i].sum(),
-            share,
-            i,
-            busy.sum(),
-            float(share[here] @ p_wait[i, here]),
+            total[i],
+            W,
+            Wq,
+            load[i],
+            p,
             everyone,
             states=found.states[own] if found.states and own is not None else None,
             times=found.times[own] if found.times and own is not None else None,
-            classes=tuple(part(classes[k], through[i, k], one[k], i, busy[k], p_wait[i, k], circle[k]) for k in here)
-            if len(classes) > 1
-            else (),
+            classes=at_station(i) if len(classes) > 1 else (),
         )
+
+    def at_station(i: int) -> tuple[Metrics, ...]:
+        values = np.column_stack([through[i], response[i], waiting[i], busy[i], p_wait[i], circle]).tolist()
+        return tuple(part(name, *values[k]) for k, name in enumerate(classes) if visits[i, k] > 0)
 
     stations = tuple(station(name) for name in net.listed)
     listed = [at[name] for name in net.listed]
@@ -115,27 +115,36 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
         comes = passed[queueing[0]] > 0
         return float(passed[queueing[0], comes] @ p_wait[queueing[0], comes])
 
+    def passing(name: str, X: float, passed: FloatArray, *values: float, **more: Any) -> Metrics:
+        """Metrics of customers that pass the stations so often."""
+        W, Wq = (float((passed * each)[listed].sum()) for each in (response, waiting))
+        return part(name, X, W, Wq, values[0], waits(passed), values[1], **more)
+
     def by_class(k: int) -> Metrics:
-        passed = passages * one[k]
-        busiest = float((through[:, k] * work[:, k])[listed].max())
-        return part(classes[k], rate[k], passed[listed], listed, busiest, waits(passed), circle[k])
+        passed = passages * np.eye(len(classes))[k]
+        return passing(classes[k], float(rate[k]), passed, float(busy[listed, k].max()), circle[k])
 
     X = math.fsum(rate)
     mean = passages * (rate / X if X > 0 else 1 / len(classes))
     alone = stations[0] if len(stations) == 1 else None
-    return part(
+    return passing(
         "",
         X,
-        mean[listed],
-        listed,
+        mean,
         max(s.utilization for s in stations),
-        waits(mean),
         everyone,
         stations=stations,
         classes=tuple(by_class(k) for k in range(len(classes))) if len(classes) > 1 else (),
         states=alone.states if alone else None,
         times=alone.times if alone and math.isclose(alone.throughput, X) else None,
     )
+
+
+def _shares(through: FloatArray, visits: FloatArray) -> FloatArray:
+    """The share of each class among those that pass a station: by throughput, or by visits where none is known."""
+    weights = np.where(through.sum(axis=1, keepdims=True) > 0, through, visits)
+    weights[weights.sum(axis=1) == 0, 0] = 1.0  # nobody comes
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _laws(view: ClassNetwork, r: int) -> list[Distribution | None]:

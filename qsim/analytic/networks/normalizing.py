@@ -29,9 +29,9 @@ Dev. 19; tail recursion as in Bruell & Balbo (1980), Computational Algorithms fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Centre:
 
     def in_units_of(self, unit: float) -> Centre:
         """The same with demands counted in another time unit."""
-        return replace(self, demands=tuple(d / unit for d in self.demands))
+        return Centre(tuple(d / unit for d in self.demands), self.speeds, self.queues)
 
     def p_wait(self, seen: FloatArray) -> float:
         """The probability that an arrival finds its server (or all servers) busy; ``seen[k]``: that it finds k."""
@@ -95,8 +95,11 @@ def random_queues(demands: Sequence[float], count: int, population: int) -> Cent
 def time_unit(populations: Sequence[int], think_times: Sequence[float], centres: Sequence[Centre]) -> float:
     """About the time between two departures: G counted in this unit stays near one at the full population."""
     N = sum(populations)
-    thinking = float(np.dot(populations, think_times)) / N
-    demands = [float(np.dot(populations, c.demands)) / N / max(c.speeds) for c in centres]
+
+    def mean(times: Sequence[float]) -> float:
+        return math.fsum(n * t for n, t in zip(populations, times, strict=True)) / N
+
+    thinking, demands = mean(think_times), [mean(c.demands) / max(c.speeds) for c in centres]
     return max((thinking + math.fsum(demands)) / N, *demands)
 
 
@@ -181,19 +184,15 @@ def present(centre: Centre, log_rest: FloatArray, populations: Sequence[int]) ->
     return np.asarray(terms / terms.sum())
 
 
-def presence(
-    think_times: Sequence[float], centres: Sequence[Centre], populations: Sequence[int]
-) -> Callable[[int, Sequence[int]], FloatArray]:
-    """:func:`present` by the place of a station among ``centres``, for ``populations`` or one customer less."""
-    if len(populations) == 1 and populations[0] <= FEW and all(c.speeds == (1.0,) for c in centres):
-        found = at_single_servers(think_times[0], [c.demands[0] for c in centres], populations[0])
-        return lambda i, numbers: found[numbers[0]][i]
-    rests = without_each(empty_network(think_times, populations), centres)
-    return lambda i, numbers: present(centres[i], rests[i], numbers)
+class Presence(NamedTuple):
+    """p(0), p(1), ... of the number at each station, a row each: as an arrival sees it, and in time average."""
+
+    seen: FloatArray
+    present: FloatArray
 
 
-def at_single_servers(thinking: float, demands: Sequence[float], population: int) -> dict[int, FloatArray]:
-    """:func:`present` for one customer less, and for all: a row a station; the terms as they are, not logarithms.
+def at_single_servers(thinking: float, demands: Sequence[float], population: int) -> Presence:
+    """:func:`present` for one customer less, and for all; the terms as they are, not logarithms.
 
     Fᵢ is the convolution of the stations before i, with the delays, and those after it. In the unit of
     :func:`time_unit` no demand is above 1 and Z + ΣD at most N, so that 1 <= G(N) and G(n) <= 4ᴺ for n <= N.
@@ -208,16 +207,17 @@ def at_single_servers(thinking: float, demands: Sequence[float], population: int
         after.append(_with_single_server(d, after[-1]))
     powers = np.power.outer(np.array(demands), np.arange(population + 1))
     rests = np.array([np.convolve(a, b)[: population + 1] for a, b in zip(before, reversed(after), strict=True)])
-    found = {}
-    for N in (population - 1, population):
-        terms = powers[:, : N + 1] * rests[:, N::-1]
-        found[N] = terms / terms.sum(axis=1, keepdims=True)
-    return found
+    terms = [powers[:, : N + 1] * rests[:, N::-1] for N in (population - 1, population)]
+    return Presence(*(each / each.sum(axis=1, keepdims=True) for each in terms))
 
 
 def _with_single_server(demand: float, constants: Sequence[float]) -> list[float]:
     """The constants G(0), G(1), ... with one more station: G(n) + D·G'(n - 1)."""
-    return list(accumulate(constants, lambda fewer, here: here + demand * fewer))
+    found, fewer = [], 0.0
+    for here in constants:
+        fewer = here + demand * fewer
+        found.append(fewer)
+    return found
 
 
 def convolution_terms(centre: Centre, shape: tuple[int, ...]) -> int:

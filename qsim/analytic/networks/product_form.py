@@ -41,7 +41,7 @@ from qsim._types import FloatArray
 from qsim.analytic.networks import normalizing
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, ClassStation, class_network
-from qsim.analytic.networks.normalizing import Centre
+from qsim.analytic.networks.normalizing import Centre, Presence
 from qsim.analytic.open.birth_death import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.analytic.views import ROUNDING, Formula
 from qsim.errors import NoFormulaError, UnstableQueueError
@@ -67,35 +67,36 @@ def centre_of(station: ClassStation, population: int) -> Centre:
     return kind(station.demands, station.servers, population)
 
 
-def is_small(stations: Sequence[ClassStation], populations: Sequence[int]) -> bool:
-    """Whether the exact solution takes no more than seconds."""
+def centres_of(view: ClassNetwork) -> list[Centre] | None:
+    """Those of all stations; None where the exact solution takes more than seconds."""
+    populations = view.populations
     shape = tuple(n + 1 for n in populations)
     if math.prod(shape) > LARGEST_LATTICE:
-        return False
-    if len(stations) == 1 and len(shape) == 1:
-        return True
-    centres = [centre_of(s, sum(populations)) for s in stations]
+        return None
+    centres = [centre_of(s, sum(populations)) for s in view.stations]
+    if len(centres) == 1 and len(shape) == 1:
+        return centres
     rows = math.prod(shape[:-1]) * len(shape)
     steps = RECURSION * math.prod(shape) + ROW_COST * rows
     terms = sum(normalizing.convolution_terms(c, shape) + steps for c in centres)
-    return max(1, math.ceil(math.log2(len(centres)))) * terms <= MOST_TERMS
+    return centres if max(1, math.ceil(math.log2(len(centres)))) * terms <= MOST_TERMS else None
 
 
 def applies(view: ClassNetwork) -> bool:
     """Closed classes, every station of a kind that keeps product form; several classes of few customers."""
     if view.arrival_rates or not view.stations or not view.has_product_form:
         return False
-    return len(view.populations) == 1 or is_small(view.stations, view.populations)
+    return len(view.populations) == 1 or centres_of(view) is not None
 
 
 def solve(view: ClassNetwork) -> Metrics:
     """Exact; raises NoFormulaError where one class is so large that the convolutions take more than ten seconds."""
     if len(view.populations) == 1:
         require_few_states(view, view.populations[0])
-    if not is_small(view.stations, view.populations):
+    centres = centres_of(view)
+    if centres is None:
         why = "the exact solution takes more than ten seconds for this population"
         raise NoFormulaError(view.kendall, why, "asymptotic_bounds(), between which it lies,")
-    centres = [centre_of(s, sum(view.populations)) for s in view.stations]
     found = closed_times(view, centres, view.means)
     return network_metrics(view, found, "exact", METHOD if len(view.classes) == 1 else SEVERAL)
 
@@ -104,17 +105,21 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
     """Times per visit of the closed classes; ``services`` are means per visit, ``centres`` hold the demands."""
     populations, think_times = view.populations, view.think_times
     unit = normalizing.time_unit(populations, think_times, centres)
-    scaled, thinking = [c.in_units_of(unit) for c in centres], [Z / unit for Z in think_times]
-    present = normalizing.presence(thinking, scaled, populations)
+    thinking = [Z / unit for Z in think_times]
+    if len(populations) == 1 and populations[0] <= normalizing.FEW and all(c.speeds == (1.0,) for c in centres):
+        demands = [c.demands[0] / unit for c in centres]
+        return _single_servers(view, services, normalizing.at_single_servers(thinking[0], demands, populations[0]))
+    scaled = [c.in_units_of(unit) for c in centres]
+    rests = normalizing.without_each(normalizing.empty_network(thinking, populations), scaled)
     W, Wq, p_wait = np.zeros((3, len(centres), len(populations)))
     states, times = [], []
-    for i, (station, centre) in enumerate(zip(view.stations, scaled, strict=True)):
+    for i, (station, centre, rest) in enumerate(zip(view.stations, scaled, rests, strict=True)):
         in_turn, speeds = station.in_turn, station.station.speeds is not None
         law = None
         for r in range(len(populations)):
             if centre.demands[r] == 0:
                 continue
-            seen = present(i, [n - (s == r) for s, n in enumerate(populations)])
+            seen = normalizing.present(centre, rest, [n - (s == r) for s, n in enumerate(populations)])
             k = np.arange(1, seen.size + 1)
             slowdown = k / centre.speed(k)
             queued = (k - 1) / centre.speed(k) if speeds else slowdown - 1
@@ -123,9 +128,24 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
             p_wait[i, r] = waits if in_turn else math.nan  # others delay those already served
             if len(populations) == 1 and in_turn and not speeds and station.queues == 1:
                 law = FirstComeTimes(tuple(seen.tolist()), services[i, r], station.servers)
-        states.append(TabulatedStates(tuple(present(i, populations).tolist())))
+        states.append(TabulatedStates(tuple(normalizing.present(centre, rest, populations).tolist())))
         times.append(law)
     return VisitTimes(W, Wq, p_wait, states, times)
+
+
+def _single_servers(view: ClassNetwork, services: FloatArray, found: Presence) -> VisitTimes:
+    """The same for one class at single servers, all stations at once."""
+    queued = np.arange(found.seen.shape[1])
+    W, Wq = services * (found.seen @ (queued + 1))[:, None], services * (found.seen @ queued)[:, None]
+    in_turn = np.array([station.in_turn for station in view.stations])
+    p_wait = np.where(in_turn, np.minimum(found.seen[:, 1:].sum(axis=1), 1.0), math.nan)[:, None]
+    times = [
+        FirstComeTimes(tuple(seen), service, s.servers)
+        if s.in_turn and s.queues == 1 and s.station.speeds is None
+        else None
+        for s, service, seen in zip(view.stations, services[:, 0].tolist(), found.seen.tolist(), strict=True)
+    ]
+    return VisitTimes(W, Wq, p_wait, [TabulatedStates(tuple(row)) for row in found.present.tolist()], times)
 
 
 def is_mixed(view: ClassNetwork) -> bool:
@@ -137,7 +157,7 @@ def solve_mixed(view: ClassNetwork) -> Metrics:
     """Exact for single servers of product form, NoFormulaError for others; raises UnstableQueueError."""
     view.require_usual()
     single = all(s.servers == 1 and s.station.speeds is None and s.has_product_form for s in view.stations)
-    if not single or not is_small(view.stations, view.populations):
+    if not single or centres_of(view) is None:
         raise NoFormulaError(view.kendall, "open and closed classes at stations without product form")
     rates, opens = np.array(view.arrival_rates), len(view.arrival_rates)
     used = view.demands[:, :opens] @ rates
