@@ -46,6 +46,8 @@ FEW_SEEN = 10
 """Customers that were lost, or that waited, below which batches do not tell how often that happens."""
 BEYOND_QUANTILE = 10
 """Customers each batch should have beyond a quantile."""
+WAITS = ("L", "Lq", "W", "Wq")
+"""Values that rare long services raise."""
 
 
 @dataclass(frozen=True)
@@ -327,6 +329,18 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
     busiest = max(stations, key=lambda station: station.utilization if station.intervals else -1.0)
     result = _with_utilization(result, busiest.utilization, busiest.interval("utilization"))
     return replace(result, classes=classes, stations=stations)
+
+
+def with_longer_tails(metrics: Metrics, factor: float) -> Metrics:
+    """The same where the intervals of waits, of the parts too, reach so much further above the estimate."""
+    intervals = {
+        name: (low, (value := getattr(metrics, name)) + factor * (high - value)) if name in WAITS else (low, high)
+        for name, (low, high) in metrics.intervals.items()
+    }
+    stations, classes = (
+        tuple(with_longer_tails(part, factor) for part in parts) for parts in (metrics.stations, metrics.classes)
+    )
+    return replace(metrics, intervals=intervals, stations=stations, classes=classes)
 
 
 def _certain(plan: Plan, places: Sequence[PlannedStation]) -> tuple[str, ...]:

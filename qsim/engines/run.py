@@ -9,7 +9,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from qsim import _check
-from qsim.engines.run_length import ENDLESS, RELAXATIONS, customers_needed, require_runnable, shortcoming, shortest_run
+from qsim.engines.run_length import (
+    ENDLESS,
+    RELAXATIONS,
+    customers_needed,
+    require_runnable,
+    shortcoming,
+    shortest_run,
+    stretch_above,
+)
 from qsim.errors import SteadyStateError
 from qsim.metrics import Metrics
 from qsim.models import Network
@@ -62,7 +70,7 @@ def simulate(
     seed = _check.count("seed", seed, 0, "None draws a fresh one")
     plan = require_runnable(model)
 
-    from qsim.engines.analysis import analyse, metrics_of
+    from qsim.engines.analysis import analyse, metrics_of, with_longer_tails
     from qsim.engines.recorder import Totals
 
     if engine == "compiled":
@@ -77,6 +85,8 @@ def simulate(
     complaints = (*([short] if short else []), *estimate.complaints)
     facts = {"model": model, "method": METHODS[engine], "confidence": confidence, "seed": seed}
     metrics = metrics_of(estimate, plan, totals, facts)
+    if (factor := stretch_above(model, n - estimate.warmup)) > 1:
+        metrics = with_longer_tails(metrics, factor)
     metrics = replace(metrics, warnings=tuple(TOO_SHORT + c for c in complaints))
     if progress is not None:
         progress(1.0)

@@ -13,6 +13,7 @@ from qsim import (
     Delay,
     Exponential,
     LogNormal,
+    Metrics,
     MGc,
     Network,
     Open,
@@ -21,7 +22,7 @@ from qsim import (
     Tandem,
     simulate,
 )
-from qsim.engines.run_length import customers_needed, services_needed, shortcoming
+from qsim.engines.run_length import customers_needed, services_needed, shortcoming, stretch_above
 
 NO_THIRD = BurrXII(2.2, 1.0, 1.0)
 
@@ -86,3 +87,36 @@ def test_a_rare_class_with_a_heavy_tail_counts_in_the_mixture() -> None:
     heavy = BurrXII(2.2, 1.0, 1.0)
     model = Network({"disk": Station({"a": Exponential(1.0), "b": heavy})}, {"a": Arrivals(0.7), "b": Arrivals(0.01)})
     assert customers_needed(model) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("model", "customers", "factor"),
+    [
+        (MGc(0.8, LogNormal(1.0, scv=5.0), servers=1), 1_000_000, 1 + 3 * (math.sqrt((6**4 - 1) / 1e6) - 0.03)),
+        (MGc(0.8, Exponential(1.0), servers=1), 6_000, 1.0),  # E[S²] is known to 2.9 %
+        (MGc(0.8, LogNormal(1.0, scv=8.0), servers=1), 1_000_000, 1.15),
+        (MGc(0.8, BurrXII(3.5, 1.0, 1.0), servers=1), 10**9, 1.15),  # no fourth moment
+        (Open(Exponential(2.0), BurrXII(3.5, 1.0, 1.0), discipline="PS"), 1_000_000, 1.0),
+    ],
+)
+def test_the_less_the_second_moment_is_known_the_longer_the_interval_above(
+    model: Network, customers: int, factor: float
+) -> None:
+    assert stretch_above(model, customers) == pytest.approx(factor)
+
+
+def test_waits_alone_have_longer_intervals_in_the_whole_and_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    station = Station({"a": LogNormal(1.0, 8.0), "b": Exponential(1.0)})
+    model = Network({"disk": station}, {"a": Arrivals(0.3), "b": Arrivals(0.3)})
+
+    def run() -> Metrics:
+        return simulate(model, customers=50_000, seed=1, allow_short=True)
+
+    longer = run()
+    monkeypatch.setattr("qsim.engines.run.stretch_above", lambda *_: 1.0)
+    plain = run()
+    for one, other in ((longer, plain), (longer["a"], plain["a"])):
+        for name, (low, high) in other.intervals.items():
+            factor = 1.15 if name in ("L", "Lq", "W", "Wq") else 1.0
+            value = getattr(other, name)
+            assert one.intervals[name] == pytest.approx((low, value + factor * (high - value)))
