@@ -15,6 +15,7 @@ from .fitting.simulated_queue import with_p99 as with_p99
 from .fitting.station import DeviceStation as DeviceStation
 from .fitting.under_load import objective_under as objective_under
 from .fitting.under_load import predict as predict
+from .fleet.drives import fit_fleet as fit_fleet
 from .next import NextLoad as NextLoad
 from .next import next_load as next_load
 from .points import Points as Points

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrate.fleet.drives import fleet
+from calibrate.fleet.drives import fit_fleet
+from calibrate.fleet.workers import processes
 
 DEPTHS = 2.0 ** np.arange(7)
 HEADER = "queue_depth,iops,latency_us,block_size_KiB,read_pct\n"
@@ -43,7 +44,8 @@ def main(drives: int = 50, workers: int = 1) -> None:
     with tempfile.TemporaryDirectory() as name:
         write_drives(Path(name), drives)
         wall_s, used_s = time.perf_counter(), processor_s()
-        found = fleet([name], workers=workers)
+        with processes(workers) as executor:
+            found = fit_fleet([name], executor)
         wall_s, used_s = time.perf_counter() - wall_s, processor_s() - used_s
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     if workers == 1:  # what other processes used is known when they end

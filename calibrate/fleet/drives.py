@@ -3,69 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+import socket
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from calibrate.fitting.fit import Fit, fit
 from calibrate.fleet.odd import FALSE_ALARMS, LEAST, LIKE, Power, with_oddness
+from calibrate.fleet.workers import spread
 from calibrate.inference.parameters import how_sure
 from calibrate.points import points_of
 from measure.errors import DataError
 from measure.formats.by_format import NoMeasurementError
 from measure.loading import load, read_measurement
-from measure.machine.process import end_with_parent
 from measure.sweep import Sweep
 from measure.text_files import shown_name
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
-from qsim import _check
 from qsim.result import Result
 from qsim.text_table import labelled, table
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Work = TypeVar("Work")
-Found = TypeVar("Found")
-
-BATCH = 50
-"""The most pieces of work that a worker gets at a time."""
 FittedCurve = tuple[dict[str, Any], Mapping[float, float]]
 """The row of a curve, and its throughputs by load."""
-
-
-def spread(
-    function: Callable[[Work], Found],
-    work: Sequence[Work],
-    *,
-    workers: int = 1,
-    progress: Callable[[float], object] | None = None,
-) -> list[Found]:
-    """``[function(w) for w in work]``, computed by ``workers`` processes (-1: one per core).
-
-    ``progress`` is called with the share done, 0..1. Raises ValueError for an impossible number of workers.
-    """
-    if workers != -1:
-        _check.count("workers", workers, remedy="give a number of processes, or -1 for one per core")
-    processes = min(len(work), (os.cpu_count() or 1) if workers == -1 else workers)
-    done: list[Found] = []
-    with ExitStack() as stack:
-        results: Iterable[Found] = map(function, work)
-        if processes > 1:
-            pool = ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent)
-            chunk = min(BATCH, -(-len(work) // processes))
-            results = stack.enter_context(pool).map(function, work, chunksize=chunk)
-        for result in results:
-            done.append(result)
-            if progress is not None:
-                progress(len(done) / len(work))
-    return done
 
 
 FIGURES = (
@@ -87,7 +53,7 @@ class Fleet(Result):
 
     ``left_out`` names files that are no measurement, by the rule that :func:`measure.load` has for a folder.
     ``curves`` holds the throughput of each row of ``drives`` at each load (NaN: not measured), ``powers`` the loss
-    that would have been found in each group of like drives.
+    that would have been found in each group of like drives. ``redone`` names what was fitted again as its worker ended.
     """
 
     drives: pd.DataFrame
@@ -95,6 +61,7 @@ class Fleet(Result):
     powers: Sequence[Power]
     broken: Mapping[str, str]
     left_out: Sequence[str] = ()
+    redone: Sequence[str] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """The table of drives."""
@@ -115,36 +82,66 @@ class Fleet(Result):
         return "\n".join(fleet_answer(self))
 
 
-def fleet(
-    folders: Iterable[str | Path], *, workers: int = 1, progress: Callable[[float], object] | None = None
+def fit_fleet(
+    paths: Iterable[str | Path], executor: Executor | None = None, *, progress: Callable[[float], object] | None = None
 ) -> Fleet:
-    """Fit every drive: each file, and each folder, in one of ``folders`` is a measurement of one.
+    """Fit every drive: each file, and each folder, in one of the folders ``paths`` is a measurement of one.
 
-    ``workers`` processes share the work, -1 is one a core, with the same result. Raises DataError where nothing could
-    be read.
+    The workers of ``executor`` share the work, with the same result: any ``concurrent.futures.Executor``, as a pool of
+    processes or Dask's ``Client(address).get_executor()``. Its workers read the measurements, so they must see the
+    files; a folder that is not here may be theirs alone. Where a worker ends, another one does its drives, or this
+    process. Raises DataError where nothing could be read.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as rack, ThreadPoolExecutor(2) as executor:
+    ...     for name in ("a", "b"):
+    ...         _ = Path(rack, f"{name}.csv").write_text("depth,iops,lat_us\\n1,1e4,100\\n8,7e4,114\\n16,8e4,200\\n")
+    ...     fit_fleet([rack], executor).drives["drive"].tolist()
+    ['a.csv', 'b.csv']
     """
-    paths = [path for folder in folders for path in _entries(Path(folder))]
-    done = spread(_fitted, paths, workers=workers, progress=progress)
+    again: dict[Path, None] = {}
+    work = [path for folder in paths for path in _listed(Path(folder), executor)]
+    fitted = _fitted if executor is None else partial(_fitted_by_worker, Path.cwd())
+    done = spread(fitted, work, executor, progress=progress, ended=lambda lost: again.update(dict.fromkeys(lost)))
     found = [curve for curves, _ in done for curve in curves]
-    broken = {shown_name(path): why for path, (_, why) in zip(paths, done, strict=True) if why}
+    broken = {shown_name(path): why for path, (_, why) in zip(work, done, strict=True) if why}
     if not found:
         first = next(iter(broken.items()), None)
         raise DataError(f"{first[0]}: {first[1]}" if first else "no measurement in the folders; name folders of sweeps")
     table = pd.DataFrame([row for row, _ in found]).astype(dict.fromkeys(FIGURES, float))
     curves = pd.DataFrame([throughputs for _, throughputs in found]).sort_index(axis=1)
     judged, powers = with_oddness(table, curves)
-    none = [path for path, (curves_found, why) in zip(paths, done, strict=True) if not curves_found and not why]
-    return Fleet(judged, curves, powers, broken, [f"{shown_name(path.name)} (no measurement)" for path in none])
+    none = [path for path, (curves_found, why) in zip(work, done, strict=True) if not curves_found and not why]
+    left_out = [f"{shown_name(path.name)} (no measurement)" for path in none]
+    return Fleet(judged, curves, powers, broken, left_out, [shown_name(path) for path in again])
 
 
-def _entries(folder: Path) -> Iterator[Path]:
+def _listed(folder: Path, executor: Executor | None) -> list[Path]:
+    """What is in a folder here, or, where it is not here, in that of the workers."""
+    if executor is None or folder.exists():
+        return _entries(folder)
+    return spread(_entries, [folder.absolute()], executor)[0]
+
+
+def _entries(folder: Path) -> list[Path]:
     """The measurements in a folder; a file, or a sweep directory, is one itself."""
     if not folder.exists():
         raise DataError(f"{folder} does not exist; check the name")
     if folder.is_file() or (folder / "sweep.json").exists():
-        yield folder
-        return
-    yield from sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        return [folder]
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _fitted_by_worker(home: Path, path: Path) -> tuple[list[FittedCurve], str]:
+    """As ``_fitted``, of a path in the folder ``home``, where a worker may not be; it is named as if it were."""
+    place = home / path
+    if not os.path.exists(place):
+        return [], f"not seen by a worker on {socket.gethostname()}; put it where every worker sees it as {place}"
+    found, why = _fitted(place)
+    named = [({**row, "source": shown_name(path)}, throughputs) for row, throughputs in found]
+    return named, why.replace(shown_name(place), shown_name(path))
 
 
 def _fitted(path: Path) -> tuple[list[FittedCurve], str]:

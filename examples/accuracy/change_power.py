@@ -23,7 +23,7 @@ import pandas as pd
 
 from calibrate import Change, change
 from calibrate.changes.change import Verdict
-from calibrate.fleet.drives import spread
+from calibrate.fleet.workers import processes, spread
 from measure.fio.sweep import plan_fio, run_fio
 from measure.known_device.server import truth_of
 from measure.known_device.sweep import DeviceSweep
@@ -130,7 +130,8 @@ def loss(pairs: Pairs) -> tuple[float, float]:
 def alarm_table(draws: int, workers: int = 1) -> Iterator[str]:
     """A row for all that moves, a column for each number of repeats; the noises of ``NOISE`` take turns."""
     work = [Pairs(NOISE, repeats, moves=moves, draws=draws) for moves in MOVES.values() for repeats in REPEATS]
-    found = iter(spread(alarms, work, workers=workers))
+    with processes(workers) as executor:
+        found = iter(spread(alarms, work, executor))
     yield "| what moves, beside runs by 1 to 20 % | 1 run | 3 repeats | 5 repeats |\n|---|---:|---:|---:|"
     for name in MOVES:
         yield f"| {name} | {' | '.join(f'{next(found):.0f}' for _ in REPEATS)} |"
@@ -140,7 +141,8 @@ def loss_table(draws: int, workers: int = 1) -> Iterator[str]:
     """A row for each noise: how often a quarter lost at one load is found, and the loss that would be seen."""
     varied = MOVES["±3 % as a whole"]
     work = [Pairs([noise], repeats, LOST, moves=varied, draws=draws) for noise in NOISE for repeats in REPEATS]
-    found = iter(spread(loss, work, workers=workers))
+    with processes(workers) as executor:
+        found = iter(spread(loss, work, executor))
     yield "| noise of a run | 1 run | 3 repeats | 5 repeats |\n|---|---:|---:|---:|"
     for noise in NOISE:
         cells = [f"{share:.0f} ({_from(seen)})" for share, seen in (next(found) for _ in REPEATS)]
@@ -155,7 +157,8 @@ def old_table(draws: int, workers: int) -> Iterator[str]:
     """A row for each number of old sweeps: false alarms, and the loss that would be seen."""
     sizes, counts = (0.005, 0.01, 0.03), (1, 2, 3, 5, 8, 12)
     work = [Pairs([0.005], 3, old_sweeps=n, moves=Moves(whole=w), draws=draws) for n in counts for w in sizes]
-    false, seen = (iter(spread(what, work, workers=workers)) for what in (alarms, loss))
+    with processes(workers) as executor:
+        false, seen = (iter(spread(what, work, executor)) for what in (alarms, loss))
     yield "| old sweeps | of a device that moves by 0.5 % | by 1 % | by 3 % |\n|---:|---:|---:|---:|"
     for n in counts:
         yield f"| {n} | {' | '.join(f'{next(seen)[1]:.0f} % ({next(false):.0f})' for _ in sizes)} |"

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from calibrate.fleet.drives import spread
+from calibrate.fleet.workers import processes, spread
 from qsim import (
     Arrivals,
     BurrXII,
@@ -146,7 +146,8 @@ def coverage(
 ) -> Coverage:
     """Run ``method`` with the seeds 0, 1, ..., runs - 1 and hold every interval against the truth."""
     true = truth or truth_of(model)
-    found = spread(partial(method, model), range(runs), workers=workers)
+    with processes(workers) as executor:
+        found = spread(partial(method, model), range(runs), executor)
     held = {}
     for value in VALUES:
         intervals = (r.interval(value) for r in found)

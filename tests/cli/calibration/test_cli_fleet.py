@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fleet.drives import fleet, make_of
+from calibrate.fleet.drives import fit_fleet, make_of
+from calibrate.fleet.workers import processes
 from measure.sweep import Provenance, Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -48,15 +49,15 @@ def test_the_answer_names_the_odd_drive_and_the_broken_file(qsim, rack):
 
 def test_a_curve_that_cannot_be_fitted_loses_no_other(tmp_path):
     (tmp_path / "d.csv").write_text("series,depth,iops,lat_us\na,1,1e4,100\na,1e9,1e4,100\nb,1,1e4,100\nb,8,7e4,114\n")
-    found = fleet([tmp_path])
+    found = fit_fleet([tmp_path])
     assert found.drives["series"].tolist() == ["b"]
     assert "1e+09" in found.broken[str(tmp_path / "d.csv")]
 
 
 def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_module, monkeypatch):
     require_module("pyarrow", "pip install 'qsim-queue[fleet]'")
-    found = fleet([rack])
-    monkeypatch.setattr("calibrate.fleet.drives.fleet", lambda *_, **__: found)
+    found = fit_fleet([rack])
+    monkeypatch.setattr("calibrate.fleet.drives.fit_fleet", lambda *_, **__: found)
     assert qsim("fleet", str(rack), "--out", "f.csv", "--report", "f.html").code == 0
     assert qsim("fleet", str(rack), "--out", "f.parquet").code == 0
     rows = list(csv.DictReader(io.StringIO((tmp_path / "f.csv").read_text())))
@@ -69,7 +70,8 @@ def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_mod
 
 def test_two_processes_give_the_same_table(rack):
     some = sorted(rack.iterdir())[:12]
-    alone, spread = fleet(some), fleet(some, workers=2)
+    with processes(2) as executor:
+        alone, spread = fit_fleet(some), fit_fleet(some, executor)
     pd.testing.assert_frame_equal(alone.drives, spread.drives)
     assert dict(alone.broken) == dict(spread.broken)
 

@@ -13,8 +13,10 @@ EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 DRIVES = 10_000
 FIT = """
 import json, pathlib, resource, sys
-from calibrate.fleet.drives import fleet
-found = fleet([sys.argv[1]], workers=2)
+from calibrate.fleet.drives import fit_fleet
+from calibrate.fleet.workers import processes
+with processes(2) as executor:
+    found = fit_fleet([sys.argv[1]], executor)
 # Not this process's ru_maxrss, which begins with the size of the program that started it.
 status = pathlib.Path("/proc/self/status").read_text().splitlines()
 here = int(next(line for line in status if line.startswith("VmHWM")).split()[1])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from places import TESTS
 
-from calibrate.fleet.drives import fleet, make_of
+from calibrate.fleet.drives import fit_fleet, make_of
 from calibrate.fleet.odd import apart, crowds, with_oddness
 from measure.sweep import Provenance, Sweep
 
@@ -90,7 +90,7 @@ def test_two_models_in_one_folder_are_judged_apart():
 
 
 def test_a_half_that_is_a_fifth_slower_is_a_kind_of_its_own() -> None:
-    found = fleet([TESTS / "data" / "fleet10"])
+    found = fit_fleet([TESTS / "data" / "fleet10"])
     assert sorted(found.drives.groupby("kind").size()) == [5, 5]
     assert found.odd.empty
     slow = found.drives.groupby("kind")["peak_per_s"].median()
@@ -150,9 +150,9 @@ def test_equal_values_hold_no_odd_one():
 
 def test_a_fleet_says_which_curves_it_compares_by_latencies(tmp_path: Path) -> None:
     (tmp_path / "rates.csv").write_text("iodepth,iops,lat_us\n1,10000,100\n8,60000,133\n64,80000,800\n")
-    measured = fleet([tmp_path])
+    measured = fit_fleet([tmp_path])
     assert "NOTE" not in repr(measured)
     (tmp_path / "times.csv").write_text("iodepth,lat_us\n1,100\n8,133\n64,800\n")
-    both = fleet([tmp_path])
+    both = fit_fleet([tmp_path])
     assert "the throughput of 1 of 2 curves was computed as N / R: of these, latencies alone are compared" in repr(both)
     assert both.drives.set_index("drive")["throughput_measured"].to_dict() == {"rates.csv": True, "times.csv": False}

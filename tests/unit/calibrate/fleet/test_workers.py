@@ -14,9 +14,10 @@ import pytest
 PROGRAM = """
 import os, sys, time
 if __name__ == "__main__":
-    from calibrate.fleet.drives import spread
+    from calibrate.fleet.workers import processes, spread
     from sleeping import work
-    spread(work, [sys.argv[1]] * 4, workers=2)
+    with processes(2) as executor:
+        spread(work, [sys.argv[1]] * 4, executor)
 else:
     class Slow:  # a worker's imports, on a busy machine
         def find_spec(self, name, path=None, target=None):
