@@ -14,6 +14,7 @@ from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curve_figures
+from calibrate.report.compared.diagnostics import diagnosis
 from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_at_work, queue_view
 from calibrate.report.table_text import FormattedTable, parameter_table, shown
 from calibrate.report.view import ComparedCurve, KeyFigure, Section, View
@@ -80,7 +81,7 @@ def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[
 def views_of(evidence: Evidence) -> ComparedCurve:
     """Every view of one curve that ``evidence`` has something for."""
     comparison = evidence.comparison
-    residuals, words = curve_figures.misses(comparison), _RESIDUALS + _floor(comparison)
+    residuals, words = curve_figures.misses(comparison), _RESIDUALS + _floor(comparison) + diagnosis(comparison)
     main = [*_curves(comparison), View("residuals-load", "Residuals", words, comparison.to_frame(), residuals)]
     if evidence.queue is not None and len(evidence.queue.queue.load):
         add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
