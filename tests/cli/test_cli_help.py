@@ -22,7 +22,7 @@ COMMANDS = tuple(ROOT.list_commands(None))
 GROUPS = tuple(name for name in COMMANDS if hasattr(ROOT.get_command(None, name), "list_commands"))
 LEAVES = [(n,) for n in COMMANDS if n not in GROUPS]
 LEAVES += [(g, n) for g in GROUPS for n in ROOT.get_command(None, g).list_commands(None)]
-HEAVY = ("numpy", "pandas", "scipy", "numba", "plotly", "simpy", "jinja2", "statsmodels")
+HEAVY = ("numpy", "pandas", "scipy", "numba", "plotly", "simpy", "jinja2", "statsmodels", "distributed")
 
 
 def _command(path):
@@ -131,13 +131,22 @@ def test_paragraphs_fold_and_lists_stay():
     assert folded("one\ntwo\n\n\b\na\nb") == "one two\n\n\b\na\nb"
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "compare"])
-def test_a_fit_imports_nothing_that_it_does_not_need(command):
-    heavy = ("scipy", "statsmodels", "numba", "plotly", "jinja2", "simpy")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "--dataset", "003-ssd-read"),
+        ("predict", "--dataset", "003-ssd-read"),
+        ("compare", "--dataset", "003-ssd-read"),
+        ("knee", "--run", """sh -c 'echo "{\\"iops\\": 100, \\"lat_ms\\": $(({N} * 10))}"'"""),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_fit_imports_nothing_that_it_does_not_need(arguments):
+    heavy = ("scipy", "statsmodels", "numba", "plotly", "jinja2", "simpy", "distributed")
     check = (
         "import sys, atexit\n"
         f"atexit.register(lambda: print('HEAVY', [m for m in {heavy!r} if m in sys.modules]))\n"
-        f"sys.argv = ['qsim', '{command}', '--dataset', '003-ssd-read']\n"
+        f"sys.argv = ['qsim', *{arguments!r}]\n"
         "from calibrate.cli.entry import main\n"
         "main()"
     )
