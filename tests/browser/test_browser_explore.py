@@ -198,3 +198,18 @@ def test_focus_can_be_seen_on_the_way_through_the_page(served, open_page):
         assert style != "none"
         seen.add(name)
     assert len(seen) >= 4
+
+
+def test_a_dark_page_is_printed_dark_on_light_without_what_is_to_be_pressed(served, open_page):
+    page = open_page(served, "explore", dark=True)
+    page.wait_text("explore-formulas", "1.633")
+    until(lambda: page.all("#explore-W .xtick text"), "plot")
+    media = {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    ink = "rgb(27, 39, 51)"
+    assert page.value("getComputedStyle(document.body).color") == ink
+    assert page.value("getComputedStyle(document.querySelector('.xtick text')).fill") == ink
+    assert page.value(
+        "[...document.querySelectorAll('header, button:not(.dash-dropdown)')].every(e => !e.offsetParent)"
+    )
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
