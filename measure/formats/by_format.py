@@ -20,7 +20,15 @@ from measure.formats.load_tools import tool_of
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
 from measure.formats.server_reports import cause_in
-from measure.formats.servers import JSON_TOOLS, TOOLS, documents, reader_of, server_runs_sweep
+from measure.formats.servers import (
+    JSON_TOOLS,
+    TOOLS,
+    documents,
+    reader_of,
+    server_runs_sweep,
+    several_tools,
+    writers_in,
+)
 from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.column_names import parse_columns
@@ -173,9 +181,22 @@ def counted_characters(before: int, file: InputFile, where: str) -> int:
     return before + len(file.text)
 
 
+_OF_A_TOOL: Mapping[Format, str] = {"fio": "fio", "mlc": "MLC", "sysstat": "iostat"}
+
+
+def _others_in(text: str) -> list[str]:
+    """The load generators in the text of another tool; none is looked for in what is one document."""
+    whole = text.strip()
+    is_document = whole.startswith("{") and whole.endswith("}") and "\n{" not in whole
+    return [] if is_document else writers_in(text)
+
+
 def sweep_of(kind: Format, files: Sequence[InputFile], columns: Columns = None, units: Columns = None) -> Sweep:
     """The sweep in files of one format, its kind of load as ``columns`` tell it or as its points do."""
     columns, told = told_apart(columns)
+    for file in files if kind in _OF_A_TOOL else ():
+        if others := _others_in(file.text):
+            raise several_tools(file.name, [_OF_A_TOOL[kind], *others])
     with reading(", ".join(f.name for f in files[:_NAMED])):
         if kind == "log":
             sweep = log_sweep([f.path for f in files])

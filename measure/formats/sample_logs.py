@@ -7,6 +7,7 @@ answers over time; ``stats.csv`` has no users.
 from __future__ import annotations
 
 import csv
+import re
 from itertools import groupby
 
 from measure.errors import DataError
@@ -21,13 +22,18 @@ _START, _TOOK, _THREADS, _FINE = "timeStamp", "elapsed", "allThreads", "success"
 
 def looks_like_samples(text: str) -> bool:
     """Whether the first line is the header of JMeter's results."""
-    header = text.lstrip("\ufeff").partition("\n")[0].strip().split(",")
+    header = from_header(text).partition("\n")[0].strip().split(",")
     return {_START, _TOOK} <= set(header)
+
+
+def from_header(text: str) -> str:
+    """The text from its first line that is no command behind a prompt, and not empty."""
+    return re.sub(r"\A\ufeff?(?:[ \t]*\r?\n|[$#>] [^\n]{0,400}\n)*", "", text)
 
 
 def samples(text: str, name: str) -> list[ServerRun]:
     """A run for each number of threads that lasted. DataError where none did."""
-    rows = list(csv.DictReader(text.lstrip("\ufeff").splitlines()))
+    rows = list(csv.DictReader(from_header(text).splitlines()))
     check_rows(len(rows), name)
     try:
         listed = [
@@ -58,12 +64,12 @@ _STATS = "Type,Name,Request Count,Failure Count,"
 
 def looks_like_locust(text: str) -> bool:
     """Whether the text is Locust's stats_history.csv or stats.csv."""
-    return text.lstrip("\ufeff").startswith((_HISTORY, _STATS))
+    return from_header(text).startswith((_HISTORY, _STATS))
 
 
 def locust(text: str, name: str) -> list[ServerRun]:
     """A run for each number of users that lasted. DataError for stats.csv, and where none lasted."""
-    text = text.lstrip("\ufeff")
+    text = from_header(text)
     if text.startswith(_STATS):
         raise DataError(f"{name} has no number of users; give the other file: ..._stats_history.csv")
     rows = [row for row in csv.DictReader(text.splitlines()) if row["Name"] == "Aggregated"]

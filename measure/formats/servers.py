@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from measure.errors import DataError
 from measure.formats.k6 import K6_LINE, is_k6, k6, k6_metrics
 from measure.formats.load_tools import Tool, fields_of_document, run_of, runs_of_text, tool_of, tools
-from measure.formats.sample_logs import locust, looks_like_locust, looks_like_samples, samples
+from measure.formats.sample_logs import from_header, locust, looks_like_locust, looks_like_samples, samples
 from measure.formats.server_reports import ServerRun, servers_sweep
 from measure.formats.vllm import is_vllm, vllm
 from measure.sweep import Sweep
@@ -21,6 +21,7 @@ from measure.text_files import HEAD_BYTES
 def documents(text: str) -> list[Mapping[str, Any]]:
     """The JSON objects in the text, one after another or in one list; none where it holds anything else."""
     found: list[Any] = []
+    text = from_header(text)
     try:
         while text := text.lstrip(" \t\r\n,"):
             value, end = json.JSONDecoder().raw_decode(text)
@@ -44,6 +45,9 @@ def runs_in(text: str, name: str) -> list[ServerRun]:
 
     Of a run, ``clients`` circulate, or requests came at ``rate_per_s``; where the tool prints neither, both are None.
     """
+    written = writers_in(text)
+    if len(written) > 1:
+        raise several_tools(name, written)
     read = reader_of(text)
     if read is None:
         raise DataError(f"{name} is of no load generator that is read ({TOOLS})")
@@ -52,9 +56,13 @@ def runs_in(text: str, name: str) -> list[ServerRun]:
 
 def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
     """The reader of the text; None where no load generator wrote it."""
-    if text.lstrip().startswith(("{", "[")) and (found := documents(text)):
-        read = next((read for known, read in _documents() if all(map(known, found))), None)
-        return None if read is None else lambda _, name: [read(one, name) for one in found]
+    if from_header(text).lstrip().startswith(("{", "[")) and (found := documents(text)):
+        reads = [next((read for known, read in _documents() if known(one)), None) for one in found]
+        return (
+            None
+            if None in reads
+            else lambda _, name: [read(one, name) for read, one in zip(reads, found, strict=True) if read]
+        )
     if looks_like_samples(text):
         return samples
     if looks_like_locust(text):
@@ -65,6 +73,46 @@ def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
     if re.search(K6_LINE, head, re.MULTILINE):
         return lambda text, name: [k6(k6_metrics(_lines(text)), name)]
     return None
+
+
+_EACH_END = 2**15
+"""Characters of the beginning and of the end of a text in which the marks of a second tool are looked for."""
+_DOCUMENT = re.compile(r"^(?=[{\[])", re.MULTILINE)
+_MOST_DOCUMENTS = 20
+
+
+def writers_in(text: str) -> list[str]:
+    """The load generators whose outputs are in the text, which should be one."""
+    if looks_like_samples(text) or looks_like_locust(text):
+        return []
+    ends = text if len(text) <= 2 * _EACH_END else f"{text[:_EACH_END]}\n{text[-_EACH_END:]}"
+    found = {tool.name for tool in tools() if not tool.instead and tool.is_in(_lines(ends))}
+    if re.search(K6_LINE, ends, re.MULTILINE):
+        found.add("k6")
+    if "wrk2" in found:  # prints all that wrk does
+        found.discard("wrk")
+    return sorted(found | set(_writers_of_documents(text)), key=str.casefold)
+
+
+def _writers_of_documents(text: str) -> Iterator[str]:
+    """The tools of the JSON documents at the beginnings of lines."""
+    at = 0
+    for _ in range(_MOST_DOCUMENTS):
+        if (begins := _DOCUMENT.search(text, at)) is None:
+            return
+        try:
+            one, at = json.JSONDecoder().raw_decode(text, begins.start())
+        except (json.JSONDecodeError, RecursionError):
+            at = begins.start() + 1
+            continue
+        if isinstance(one, dict):
+            names = [name for name, (known, _) in JSON.items() if known(one)]
+            yield from names[:1] or [tool.name for tool in tools() if tool.wrote(one)][:1]
+
+
+def several_tools(name: str, written: Sequence[str]) -> DataError:
+    """The DataError for a text that several tools wrote."""
+    return DataError(f"{name} holds outputs of {' and '.join(written)}; give each a file of its own")
 
 
 def _documents() -> Iterator[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any], str], ServerRun]]]:

@@ -91,6 +91,7 @@ def test_a_file_of_a_fuzz_corpus_is_refused_for_what_it_is(path: Path) -> None:
         ),
         ('Starting test.\n[ {\n  "metric" : "OVERALL",\n  "measurement" : "RunTime(ms)",\n', "YCSB's JSON"),
         ('"outputstyle"="table"\n***\nRun finished, takes 651ms\n| OPERATION | TAKES(S) |\n', "go-ycsb's table"),
+        ("".join(f"{250 * n}, 87432, 99999, 0, 4096, 0\r\n" for n in range(1, 9)), "averaged latency log"),
         ("Connection rate: 150.0 conn/s (6.7 ms/conn, <=1 concurrent connections)\n", "httperf"),
     ],
 )

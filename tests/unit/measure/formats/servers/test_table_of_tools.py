@@ -347,3 +347,40 @@ def test_no_tool_of_the_table_is_known_in_the_text_of_another() -> None:
         text = path.read_text("utf-8")
         known = {tool.name for tool in tools() if tool.is_in(text)}
         assert len(known - {"wrk"}) <= 1, path  # wrk2 prints all that wrk does, and more
+
+
+GOLDEN = Path(__file__).parents[4] / "golden" / "data"
+TWO = {
+    "ab and wrk": (SERVERS / "wrk/wrk-c16.txt", SERVERS / "ab/ab-c16.txt"),
+    "autocannon and wrk": (SERVERS / "wrk/wrk-c16.txt", SERVERS / "autocannon/autocannon-c8.txt"),
+    "ghz and hey": (FIELD / "ghz.txt", SERVERS / "hey/hey-c8.txt"),
+    "hey and YCSB": (SERVERS / "hey/hey-c8.txt", FIELD / "ycsb-two.txt"),
+    "fortio and JMeter": (FIELD / "jmeter-16.txt", FIELD / "fortio.txt"),
+    "pgbench and sysbench": (SERVERS / "pgbench/pgbench-c4.txt", SERVERS / "sysbench/sysbench-t4.txt"),
+    "k6 and redis-benchmark": (SERVERS / "redis/redis-c8.txt", FIELD / "k6-1.txt"),
+    "vegeta and vLLM": (SERVERS / "vegeta-json/vegeta-r200.json", FIELD / "vllm.json"),
+    "hey and oha": (SERVERS / "hey/hey-c8.txt", SERVERS / "oha/oha-c8.json"),
+    "fio and wrk": (GOLDEN / "fio/clones-grouped.json", SERVERS / "wrk/wrk-c16.txt"),
+    "fio and sysbench": (GOLDEN / "fio-text/report-both.txt", SERVERS / "sysbench/sysbench-t4.txt"),
+}
+
+
+@pytest.mark.parametrize(("both", "order"), list(product(TWO, [1, -1])))
+def test_two_tools_in_one_text_are_refused_and_both_are_named(tmp_path: Path, both: str, order: int) -> None:
+    texts = [path.read_text("utf-8") for path in TWO[both][::order]]
+    (path := tmp_path / "two.txt").write_text("\n".join(texts), "utf-8")
+    with pytest.raises(DataError) as refusal:
+        load(path)
+    assert str(refusal.value) == f"two.txt holds outputs of {both}; give each a file of its own"
+
+
+@pytest.mark.parametrize(
+    "path", [FIELD / "ghz.json", FIELD / "vllm.json", FIELD / "jmeter.csv", *(SERVERS / "locust").glob("*-u8_*")]
+)
+def test_a_command_above_a_document_or_a_log_changes_nothing(tmp_path: Path, path: Path) -> None:
+    text = path.read_text("utf-8")
+    runs = runs_in(text, "x")
+    for above in ("$ ./bench.sh -c 4\n", "\ufeff\n\n", "# run 1\r\n"):
+        assert runs_in(above + text, "x") == runs
+        (said := tmp_path / path.name).write_text(above + text, "utf-8", newline="")
+        assert load(said).points["load"].tolist() == load(path).points["load"].tolist()
