@@ -1,11 +1,11 @@
 """The tools of load_tools.toml: each reads what it printed, also as others save it, and names what it cannot know.
 
 Printed here, by a server of four workers of 10 ms: autocannon 8, bombardier 1.2, h2load 1.52, vegeta 12.13, k6 0.49 and
-1.8, and sysbench 1.0.20; those of ``data/servers/paced`` at a rate. Also printed here: in ``data/servers/field`` those
-of fortio 1.66 and ghz 0.93 by four workers of 10 ms, of go-ycsb 1.0.3 (but go-ycsb.txt) by Redis, of YCSB 0.17 (but
-ycsb.txt and ycsb-threads.txt) by its BasicDB of 0 to 20 ms, and JMeter 5.5's jmeter-16.txt. Retyped from public issues:
-the others, but perf_analyzer, elbencho, DiskSpd's XML, memtier's JSON, go-ycsb.txt, ycsb-threads.txt and JMeter's
-results, which have the layout of their documentation, with numbers made to fit N = X R.
+1.8, and sysbench 1.0.20; those of ``data/servers/paced`` at a rate. Also printed here, in ``data/servers/field``: those
+of fortio 1.66, ghz 0.93 and perf_analyzer 2.34 (-9, -rate) by four workers of 10 ms, of go-ycsb 1.0.3 (but go-ycsb.txt)
+by Redis, of YCSB 0.17 (but ycsb.txt and ycsb-threads.txt) by its BasicDB of 0 to 20 ms, and JMeter 5.5's jmeter-16.txt.
+Retyped from public issues: the others, but perf-analyzer.txt, elbencho, DiskSpd's XML, memtier's JSON, go-ycsb.txt,
+ycsb-threads.txt and JMeter's results, which have the layout of their documentation, with numbers made to fit N = X R.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ RIGHT: dict[str, tuple[str, float | None, float | None, float, float | None, dic
     "memtier.txt": ("memtier_benchmark", 64, None, 3595.9, 17.726e-3, {50: 16.511e-3, 99: 35.327e-3}),
     "memtier.json": ("memtier_benchmark", 64, None, 3595.9, 17.726e-3, {50: 16.511e-3, 99: 35.327e-3}),
     "oha-ten-seconds.txt": ("oha", None, None, 5.9976, 6.694, {50: 5.024, 95: 10.049, 99: 10.051}),
+    "perf-analyzer-9.txt": ("perf_analyzer", 1, None, 32.8791, 30.355e-3, {50: 28.384e-3, 99: 63.963e-3}),
+    "perf-analyzer-rate.txt": ("perf_analyzer", None, 50, 48.4689, 31.3e-3, {50: 28.887e-3, 99: 85.448e-3}),
     "perf-analyzer-summary.txt": ("perf_analyzer", 1, None, 1200, 832e-6, {}),
     "perf-analyzer.txt": ("perf_analyzer", 8, None, 115.85, 68.959e-3, {50: 68.12e-3, 99: 74.9e-3}),  # batches of 8
     "pgbench-9.5.txt": ("pgbench", 10, None, 2394.718707, 4.176e-3, {}),
@@ -270,6 +272,8 @@ def test_several_runs_in_one_text_are_points_each(tmp_path: Path) -> None:
         assert list(load(path).points["load"]) == [1, 8]
     assert [run.clients for run in runs_in((FIELD / "perf-analyzer.txt").read_text("utf-8"), "p")] == [8, 32]
     assert [run.clients for run in runs_in((FIELD / "jmeter.csv").read_text("utf-8"), "p")] == [2, 8]
+    runs = runs_in((FIELD / "perf-analyzer-rate.txt").read_text("utf-8"), "p")
+    assert [run.throughput_per_s for run in runs] == [48.4689, 98.8227, 143.977]  # once each, also of the summary below
     for name, rates in (("ycsb-two.txt", [95.785441, 354.139]), ("go-ycsb-two.txt", [19574.6, 19880.4])):
         runs = runs_in((FIELD / name).read_text("utf-8"), name)
         assert [run.clients for run in runs] == [1, 4]  # the command, or the properties, stand above each
