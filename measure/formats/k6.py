@@ -10,7 +10,7 @@ from measure.formats.load_tools import parse_seconds
 from measure.formats.server_reports import CLOSED_LOOP, ServerRun, number_at
 from measure.units import plain_number
 
-K6_LINE = r"^\s*http_req_duration\.{3,}: avg="
+K6_LINE = r"^[ \t]*http_req_duration\.{3,}: avg="
 _METRIC = re.compile(r"^\s*(\w+)\.{3,}: (.*)$", re.MULTILINE)
 _FIGURE = re.compile(r"(avg|min|med|max|p\([\d.]+\))=([\d.]+(?:[a-zµμ]+[\d.]*)*)")
 
