@@ -3,7 +3,7 @@
 A run must outlast the effect of its start, and hold enough of the rare long services. The mean wait
 follows E[S²], which n services determine to a relative error of √((E[S⁴]/E[S²]² - 1)/n). Where that is above a tenth,
 or the third moment is infinite (and with it the variance of the waits), 95 % intervals cover the true mean in less than
-90 % of runs. It is asked at every station where customers from outside wait, for the mixture of laws that comes there.
+93 % of runs. It is asked at every station where customers from outside wait, for the mixture of laws that comes there.
 Not affected are stations whose servers keep up without one of them, those that share (PS), and closed networks.
 Source: Whitt (1989), Management Science 35, "Planning queueing simulations"; Asmussen (2003), Applied Probability and
 Queues, section X.9; the tenth: `examples/accuracy/heavy_tails.py`.

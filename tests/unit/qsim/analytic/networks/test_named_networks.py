@@ -81,3 +81,10 @@ def test_constant_times_alone_never_forget_how_they_began() -> None:
         assert solve(alone).kind == kind
         assert ("constant" in solve(alone).method) == (population > 1)
     assert solve(Closed(3, [Delay(1.0), Station(Deterministic(0.5), discipline="PS")])).kind == "exact"
+
+
+def test_a_station_that_nobody_passes_is_idle_and_a_visit_would_take_its_service() -> None:
+    stations = {"busy": Station(Exponential(1.0)), "idle": Station(Exponential(2.0))}
+    idle = solve(Network(stations, 2, {"busy": {"busy": 1.0}}))["idle"]
+    assert (idle.throughput, idle.L, idle.utilization) == (0.0, 0.0, 0.0)
+    assert (idle.W, idle.Wq, idle.p_wait) == (2.0, 0.0, 0.0)
