@@ -88,3 +88,10 @@ def test_a_station_that_nobody_passes_is_idle_and_a_visit_would_take_its_service
     idle = solve(Network(stations, 2, {"busy": {"busy": 1.0}}))["idle"]
     assert (idle.throughput, idle.L, idle.utilization) == (0.0, 0.0, 0.0)
     assert (idle.W, idle.Wq, idle.p_wait) == (2.0, 0.0, 0.0)
+
+
+def test_a_station_lists_the_classes_that_come_and_a_class_has_the_share_of_its_busiest_station() -> None:
+    stations = {"cpu": Station(Exponential(1.0)), "disk": Station({"a": Exponential(0.5)})}
+    found = solve(Network(stations, {"a": Arrivals(0.25), "b": Arrivals(0.25)}))
+    assert [[c.name for c in found[name].classes] for name in stations] == [["a", "b"], ["a"]]
+    assert [found[c].utilization for c in "ab"] == [0.25, 0.25]
