@@ -1,9 +1,10 @@
 """How long a fleet of drives takes to read and fit, and the memory it needs: processor time a sweep of 7 points.
 
 The drives are p-norms of about 600 k/s and 80 µs, 5 % apart, with noise of 2 %. 10,000 of them are wanted in 3 minutes
-on two cores: 36 ms each.
+on two cores: 36 ms each. For several numbers of drives, how the time grows: of this process alone, of processes and of
+a Dask cluster of as many here, once these have started.
 
-Run with: python examples/bench_fleet.py [drives [workers]]
+Run with: python examples/bench_fleet.py [drives[,drives...] [workers]]
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from calibrate.fleet.drives import fit_fleet
-from calibrate.fleet.workers import processes
+from calibrate.fleet.workers import dask_workers, processes
 
 DEPTHS = 2.0 ** np.arange(7)
 HEADER = "queue_depth,iops,latency_us,block_size_KiB,read_pct\n"
@@ -39,7 +43,7 @@ def processor_s() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def main(drives: int = 50, workers: int = 1) -> None:
+def one(drives: int, workers: int) -> None:
     """Write, fit, and print."""
     with tempfile.TemporaryDirectory() as name:
         write_drives(Path(name), drives)
@@ -56,5 +60,49 @@ def main(drives: int = 50, workers: int = 1) -> None:
     print(f"{peak >> 10} MiB of memory at most in one process")
 
 
+@contextmanager
+def dask(workers: int) -> Iterator[Executor]:
+    """The executor of a cluster of so many processes of this machine."""
+    from distributed import LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0", worker_dashboard_address=":0"
+    )
+    with cluster, dask_workers(cluster.scheduler_address) as executor:
+        yield executor
+
+
+def growth(counts: Sequence[int], workers: int) -> Iterator[str]:
+    """A row for each number of drives, by workers that have started."""
+    yield f"| drives | this process, s | {workers} processes, s | {workers} of Dask, s |\n|---:|---:|---:|---:|"
+    with processes(workers) as ours, dask(workers) as others:
+        _row(workers, [None, ours, others])  # by which the workers import what they need
+        for count in counts:
+            yield _row(count, [None, ours, others])
+
+
+def _row(count: int, executors: Sequence[Executor | None]) -> str:
+    took, tables = [], []
+    with tempfile.TemporaryDirectory() as name:
+        write_drives(Path(name), count)
+        for executor in executors:
+            start = time.perf_counter()
+            tables.append(fit_fleet([name], executor).drives)
+            took.append(time.perf_counter() - start)
+    if not all(table.equals(tables[0]) for table in tables):
+        sys.exit(f"{count} drives: the tables differ")
+    return f"| {count} | {' | '.join(f'{s:.1f}' for s in took)} |"
+
+
+def main(drives: str = "50", workers: str = "1") -> None:
+    """The time of one fleet, or a table of several."""
+    counts = [int(n) for n in drives.split(",")]
+    if len(counts) == 1:
+        one(counts[0], int(workers))
+        return
+    for row in growth(counts, int(workers)):
+        print(row, flush=True)
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

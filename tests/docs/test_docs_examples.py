@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 QUICK = {
     "bench_engines.py": ["1", "1e6"],
     "bench_fit.py": ["1"],
-    "bench_fleet.py": ["3"],
+    "bench_fleet.py": ["3,6", "2"],
     "bench_lab_browser.py": ["2"],
     "peers.py": ["1", "500"],
     "real_application.py": ["--quick"],
