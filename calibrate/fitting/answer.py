@@ -318,9 +318,12 @@ PLAIN = {
 
 
 def method_text(fit: Fit) -> str:
-    """The curve behind the answer, and its points: ``a smooth curve through all 5 points``."""
+    """The curve behind the answer, and its points: ``a smooth curve through all 5 points``.
+
+    Of points that it misses by far it is not said that it goes through them.
+    """
     curve, load = PLAIN.get(fit.model), f"; {who}" if (who := fit.details.get(ORIGIN_OF_KIND)) else ""
-    if curve is None or not fit.used:
+    if curve is None or not fit.used or fit.is_far_off:
         return f"{curve or fit.model} from {fit.basis}{load}"
     return f"{curve} through {fit.basis}{load}"
 

@@ -10,6 +10,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit
+from calibrate.fitting.answer import method_text
 from calibrate.fitting.fit import doubts_about
 from measure import Sweep
 from measure.auditing.curve_shape import check_submission
@@ -37,6 +38,15 @@ def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
     assert "Universal Scalability Law misses the throughput" in told.message
     assert "qsim compare DATA" in told.remedy
     assert not [f for f in doubts_about(fit(quiet, DEPTHS), quiet) if f.check == CHECK]
+
+
+def test_a_curve_is_not_said_to_go_through_points_that_it_misses() -> None:
+    table = sweep(0.002, repeats=2).points
+    slow = table.assign(throughput_per_s=table["throughput_per_s"] * np.where(table["load"] == 4, 0.4, 1.0))
+    disturbed = fit(Sweep(slow.assign(latency_s=slow["load"] / slow["throughput_per_s"])))
+    assert disturbed.is_far_off
+    assert method_text(disturbed) == "a smooth curve from all 6 points"
+    assert method_text(fit(Sweep(table))) == "a smooth curve through all 6 points"
 
 
 def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() -> None:
