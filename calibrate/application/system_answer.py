@@ -16,6 +16,8 @@ from qsim.text_table import table
 LABEL = 12
 SHOWN = 12
 """Rows of a table."""
+WHOLE_FROM = 10
+"""Clients from which a place on the curve is printed as a whole number; they are simulated at whole numbers alone."""
 DOUBLE = 2.0
 """A gain beyond this is a factor, and a smaller one a percentage."""
 
@@ -68,10 +70,10 @@ def _time(band: Array) -> str:
 
 
 def knee_text(found: System) -> str:
-    """The knee, the throughput there, and the number of clients at 90 % of the peak."""
+    """The knee, the throughput with the clients printed, and their number at 90 % of the peak."""
     knee, ninety = found.knee, found.ninety
     load = max(knee.estimate or 1.0, 1.0)
-    if not np.isin([np.floor(load), np.ceil(load)], found.known_at).all():  # clients are simulated at whole numbers
+    if load >= WHOLE_FROM or not np.isin([np.floor(load), np.ceil(load)], found.known_at).all():
         load = round(load)
     there = f"beyond the {found.clients[-1]:g} asked for"
     if load <= found.known_at[-1]:

@@ -42,6 +42,21 @@ def test_the_answer_comes_first(qsim, app):
     assert "100 %" in run.out.splitlines()[-1]
 
 
+def test_the_knee_is_its_row_of_the_table(qsim, tmp_path):
+    """A knee of 52.2 clients is printed as 52: so are the throughput and the response there."""
+    path = tmp_path / "think.toml"
+    path.write_text(
+        "customers = 40\n[stations]\nthink = { delay = 0.5 }\n"
+        "cpu = { service = 0.004, servers = 2, visits = 3 }\ndisk = { service = 0.002, visits = 5 }\n"
+    )
+    run = qsim("network", str(path), "--clients", "1..200")
+    (knee,) = [line for line in run.out.splitlines() if line.startswith("KNEE")]
+    (row,) = [line for line in run.out.splitlines() if line.strip().startswith("N* 52")]
+    assert knee.startswith("KNEE        52 clients: 90.0 /s at 77.5 ms")
+    assert "90 /s (" in row
+    assert "77 ms (" in row
+
+
 def test_json_is_what_the_library_gives(qsim, app):
     run = qsim("network", app(), "--clients", "1,50,100", "--slo", "10ms", "--json")
     drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
