@@ -27,6 +27,7 @@ MOST_IN_FULL = 3
 """Of more devices than these the sentence has peaks and knees alone; the tables have everything."""
 OF_MANY = ("Xmax", "B", "N*", "knee")
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
+CLOSER = "qsim change, which holds each load against itself, sees smaller losses."
 _PARAMETERS = "Rough: the interval spans more than a factor of 2; assumed: the number comes mostly from the prior."
 
 
@@ -53,7 +54,8 @@ class Matched:
         for device in self.devices[1:]:
             found = ", ".join(d.sentence() for d in kept if d.other == device)
             parts.append(f"{device} against {self.devices[0]}: {found or none}")
-        return f"{f'At {self.name}, ' if self.name else ''}{'; '.join(parts)}."
+        closer = f" {CLOSER}" if any(part.endswith(none) for part in parts) else ""
+        return f"{f'At {self.name}, ' if self.name else ''}{'; '.join(parts)}.{closer}"
 
 
 @dataclass(frozen=True)
