@@ -20,6 +20,7 @@ SEPARATORS = "\t;,"
 _NOTHING = f"{SEPARATORS} "
 """A spreadsheet writes a title and an empty row with the separators of all its columns."""
 _FRAME = r"[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*"
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\w*\s*")
 _RULE = re.compile(rf"{_FRAME}[-─━═=]{{2,}}{_FRAME}")
 _BARS = re.compile(r"(?<!\\)[|│║]")
 _EMPHASIS = re.compile(r"^(\*{1,3}|_{2,3}|`|~~)(.*)\1$")
@@ -58,7 +59,8 @@ def body_of(text: str) -> Body:
     """The table in a text: without comments, a title or a frame."""
     if "</td>" in text or "</TD>" in text:
         text = _of_html(text)
-    numbered = [(n, line) for n, line in enumerate(re.split(r"\r\n|\r|\n", text), 1) if line.strip(_NOTHING)]
+    every = enumerate(re.split(r"\r\n|\r|\n", text), 1)
+    numbered = [(n, line) for n, line in every if line.strip(_NOTHING) and not _FENCE.fullmatch(line)]
     if framed := _framed(numbered):
         return framed
     plain = [(n, line) for n, line in numbered if not line.lstrip().startswith("#")]
