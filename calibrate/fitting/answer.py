@@ -101,7 +101,7 @@ def explained(fit: Fit, word: str, low: float | None, high: float | None) -> str
     reasons = {
         "the held-out points refute the curve": fit.refuted,
         "the curve misses its own points": fit.is_far_off,
-        "the runs are in doubt": fit.doubted,
+        "the audit doubts the runs": fit.doubted,
     }
     if isinstance(fit.load_type, ClosedLoad) and fit.used:
         reasons[f"throughput still rises at {fit.load_type.at(max(fit.used))}"] = fit.rises
