@@ -75,16 +75,30 @@ def load(
 
 
 def load_latencies(paths: Sequence[str | os.PathLike[str]]) -> list[LatencyTable]:
-    """The tables in files and directories, where each is of latencies alone, without a throughput; none otherwise."""
-    found = []
-    for path in (p for given in map(Path, paths) for p in (sorted(given.iterdir()) if given.is_dir() else [given])):
-        if path == STDIN or path.is_dir():
+    """The tables in files and directories, where all that they hold is latencies alone; none otherwise."""
+    found: list[LatencyTable] = []
+    for path in map(Path, paths):
+        tables = [latency_table(file.text, file.name) for file in _only_tables(path)]
+        known = [table for table in tables if table is not None]
+        if not known or len(known) < len(tables):
             return []
-        kind, file = read_file(path, path.name)
-        if kind != "table" or (table := latency_table(file.text, file.name)) is None:
-            return []
-        found.append(table)
+        found += known
     return found
+
+
+def _only_tables(path: Path) -> list[InputFile]:
+    """The tables in a file or a directory; none where it holds measurements of another format, or damaged ones."""
+    if path == STDIN:
+        return []
+    if not path.is_dir():
+        kind, file = read_file(path, path.name)
+        return [file] if kind == "table" else []
+    contents = _Contents()
+    stores, files = _walk(path)
+    _sort(files, path, contents)
+    others = any(found for kind, found in contents.files.items() if kind != "table")
+    tables = [file for folder in contents.files["table"].values() for file in folder]
+    return [] if stores or others or contents.damaged else tables
 
 
 def _by_kind(paths: Sequence[Path], columns: Columns, units: Columns) -> list[Sweep] | None:

@@ -63,7 +63,7 @@ class DataSource:
         if isinstance(held, measure.Sweep):
             return held
         raise measure.DataError(
-            f"{self.name} is no curve: it has latencies but no throughput; to see them, run: qsim show {self.arguments}"
+            f"{self.name} is no curve: it has {held[0].lacks}; to see them, run: qsim show {self.arguments}"
         )
 
     def read(self) -> measure.Sweep | list[LatencyTable]:
@@ -164,7 +164,7 @@ OF_FITS = ("misses-its-points", "other-load")
 """Checks of fits, which a warning names and ``qsim audit`` does not make."""
 
 
-NO_RATES = "Little's law (the table has latencies, but no throughput)"
+NO_RATES = "Little's law (no mean latency stands beside a throughput)"
 """What the audit of latencies alone could not check."""
 
 

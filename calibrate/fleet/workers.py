@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
-from importlib import import_module
 from multiprocessing import get_context
 from threading import Event, Thread
 from typing import Any, ParamSpec, TypeVar
@@ -78,7 +77,7 @@ def dask_workers(address: str) -> Iterator[Executor]:
     workers, or these have another version of qsim.
     """
     try:
-        distributed = import_module("distributed")
+        import distributed
     except ImportError as error:
         hint = install_hint("dask")
         raise MissingExtraError(f"--scheduler needs distributed, which is not installed: {hint}") from error
@@ -186,6 +185,6 @@ def _by_workers(
 
 
 def _no_worker(error: BaseException) -> bool:
-    """Whether an executor says that a worker, or all, ended; Dask's errors are told by name, to import nothing."""
+    """Whether an executor says that its workers ended. Dask is not imported for its errors: their names tell them."""
     gone = isinstance(error, (BrokenExecutor, CancelledError))
     return gone or type(error).__name__ in ("KilledWorker", "ClosedClientError", "FutureCancelledError")

@@ -25,18 +25,13 @@ _OF_BOTH = {
     "latency_origin": computed("law of total variance"),
     "latency_sd_origin": computed("law of total variance"),
 }
-NO_CURVE = "No knee is fitted: the table has latencies, but no throughput."
-NO_MEAN = (
-    "No knee is fitted: the table has rates and percentiles, but no mean latency. To take a median in its place, "
-    "which is mostly less: --columns latency=COLUMN:ms"
-)
 
 
 def latency_section(table: LatencyTable, title: str = "", notes: Sequence[str] = ()) -> Section:
     """The section of a table of latencies: percentiles over the load, bars with their spread, the table."""
     views = [*_percentiles(table), *_spread(table), _points(table)]
     provenance = Provenance(tool="csv", source=table.name)
-    name, why = Path(table.name).stem, NO_MEAN if table.over_rates else NO_CURVE
+    name, why = Path(table.name).stem, f"No knee is fitted: the table has {table.lacks}."
     return Section(title or table.name, views, table.findings, provenance, notes=(*notes, why), name=name)
 
 

@@ -17,7 +17,14 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.cells import TextTable, number, read_table
-from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, plain_name, recognise, weakly_recognised
+from measure.formats.tables.column_names import (
+    LOAD_ROLES,
+    ColumnRole,
+    columns_option,
+    plain_name,
+    recognise,
+    weakly_recognised,
+)
 from measure.formats.tables.rates_and_times import is_achieved, worded_name
 from measure.units import format_duration, parse_mix
 
@@ -34,7 +41,7 @@ class LatencyTable:
     """Latencies in seconds: ``points`` has ``series``, ``load`` (NaN where none is given) and the known ``STATISTICS``.
 
     ``read_fraction`` is that which the name of a workload tells. ``load_name`` is the heading of the load;
-    ``over_rates``: it is a rate.
+    ``over_rates``: it is a rate, and ``with_median`` declares the columns of a curve of medians, where there are some.
     """
 
     name: str
@@ -42,11 +49,21 @@ class LatencyTable:
     load_name: str = "N"
     findings: tuple[Finding, ...] = ()
     over_rates: bool = False
+    with_median: str = ""
 
     @property
     def series(self) -> tuple[str, ...]:
         """The names of the workloads."""
         return tuple(dict.fromkeys(self.points["series"]))
+
+    @property
+    def lacks(self) -> str:
+        """What it has, and what it lacks for a curve."""
+        if not self.over_rates:
+            return "latencies, but no throughput"
+        lacking = "rates and percentiles, but no mean latency"
+        instead = "to take the median in its place, which is mostly less"
+        return f"{lacking}; {instead}: {self.with_median}" if self.with_median else lacking
 
     def of(self, series: str) -> LatencyTable:
         """The same of one workload alone."""
@@ -73,13 +90,23 @@ def latency_table(text: str, name: str) -> LatencyTable | None:
     elif len(known) < 2 or rates or any(role.endswith("bandwidth") for role in roles):
         return None
     rows = [_row(line, cells, roles, load, known, name) for line, cells in table.rows]
-    for row, (line, cells) in zip(rows, table.rows if len(rates) > 1 else (), strict=False):
-        row["throughput_per_s"] = number(cells[rates[-1].column], rates[-1], line, name)
+    if len(rates) > 1:
+        for row, (line, cells) in zip(rows, table.rows, strict=True):
+            row["throughput_per_s"] = number(cells[rates[-1].column], rates[-1], line, name)
     points, findings = pd.DataFrame(rows), list[Finding]()
     if _VARIANCE.search(plain_name(roles["latency_sd"].column) if "latency_sd" in roles else ""):
         points, findings = _of_variances(points, roles["latency_sd"].scale)
     heading = "N" if load is None else load.column.replace("_", " ")
-    return LatencyTable(name, points, heading, tuple(findings), over_rates=bool(rates))
+    median = _with_median(rates, roles)
+    return LatencyTable(name, points, heading, tuple(findings), over_rates=bool(rates), with_median=median)
+
+
+def _with_median(rates: Sequence[ColumnRole], roles: Mapping[str, ColumnRole]) -> str:
+    """The option that makes a curve of medians over a rate; empty without a median."""
+    if not rates or "latency_p50" not in roles:
+        return ""
+    arrivals = [f"arrival_rate={rates[0].column}:/s"] if len(rates) == 1 else []
+    return columns_option([*arrivals, f"latency={roles['latency_p50'].column}:{roles['latency_p50'].unit}"])
 
 
 def _rates(header: Sequence[str]) -> list[ColumnRole]:

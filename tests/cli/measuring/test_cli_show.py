@@ -113,14 +113,34 @@ def test_several_tables_of_latencies_alone_are_a_section_each_and_audited_as_the
     assert audited.code == 0
     assert "ERROR    variance (4Ki random read): a variance of 48.3 µs² is too small" in audited.out
     unchecked = qsim("audit", str(tmp_path / "002-ssd-tails.csv")).out
-    assert "not checked: Little's law (the table has latencies, but no throughput)" in unchecked
+    assert "not checked: Little's law (no mean latency stands beside a throughput)" in unchecked
     alone = qsim("audit", str(tmp_path), "--series", "4Ki random read", "--json").json["findings"]
     assert [f["check"] for f in alone] == ["variance"]
 
 
 def test_a_command_that_needs_a_curve_says_that_latencies_alone_are_none(qsim: Any) -> None:
     refused = qsim("compare", str(SEED / "002-ssd-tails.csv")).error
-    assert "is no curve: it has latencies but no throughput; to see them, run: qsim show " in refused
+    assert "is no curve: it has latencies, but no throughput; to see them, run: qsim show " in refused
+
+
+def test_percentiles_over_a_rate_are_no_curve_before_the_median_is_declared(qsim: Any, tmp_path: Path) -> None:
+    (table := tmp_path / "j.csv").write_text("target_rps,actual_rps,p50_ms,p99_ms\n100,100,2.1,5\n900,899,4.9,30\n")
+    refused = qsim("fit", str(table)).error
+    assert "it has rates and percentiles, but no mean latency" in refused
+    assert "--columns latency=p50_ms:ms; to see them" in refused
+    assert "--columns latency=p50_ms:ms." in qsim("show", str(table)).out
+    assert "899 /s" in qsim("show", str(table), "--columns", "latency=p50_ms:ms").out
+
+
+def test_a_folder_that_cannot_be_read_is_refused_for_its_own_reason(qsim: Any, tmp_path: Path) -> None:
+    (tmp_path / ".hidden").write_text("hi")
+    (tmp_path / "a.bin").write_bytes(bytes(range(256)))
+    for command in ("show", "audit", "fit"):
+        assert "holds nothing that can be read as a measurement, 1 file tried" in qsim(command, str(tmp_path)).error
+    (tmp_path / "a.bin").unlink()
+    (tmp_path / "README.md").write_text("Notes.")
+    (tmp_path / "t.csv").write_text("rw,iodepth,p50_us,p99_us\nread,1,80,200\nread,8,120,900\n")
+    assert "the p99 goes from 200 µs" in qsim("show", str(tmp_path)).out
 
 
 def test_the_spread_of_workloads_that_are_neither_reads_nor_writes_is_said(qsim: Any, tmp_path: Path) -> None:

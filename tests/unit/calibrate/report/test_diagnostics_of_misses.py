@@ -1,4 +1,4 @@
-"""Misses are told apart from chance in words: on one side, in runs, wider at large loads."""
+"""What the report says of held-out misses: all on one side, in runs, wider at large loads, or like chance."""
 
 from __future__ import annotations
 
