@@ -20,7 +20,7 @@ from calibrate.cli.failures import CommandError
 from qsim.text_table import described_table, labelled, table
 
 __all__ = [
-    "Result",
+    "CommandResult",
     "complain",
     "described_table",
     "labelled",
@@ -103,7 +103,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Result:
+class CommandResult:
     """The result of a command: the same values as text and as JSON, built only when printed.
 
     With them go the files that were ``written``, and the check or part that ``failed``.

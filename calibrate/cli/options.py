@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_type_h
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, Written, warn
+from calibrate.cli.console import CommandResult, Written, warn
 from calibrate.cli.failures import wrong_usage
 from measure.errors import MeasureError
 
@@ -70,8 +70,8 @@ class OptionGroup:
         """Raise CommandError or MeasureError where the values cannot be used; nothing is changed."""
 
 
-def for_typer(command: Callable[..., Result | None]) -> Callable[..., None]:
-    """The command with the options of its groups, and ``--json`` where it gives a Result, for typer to read."""
+def for_typer(command: Callable[..., CommandResult | None]) -> Callable[..., None]:
+    """The command with the options of its groups, and ``--json`` where it gives a CommandResult, for typer to read."""
     hints = get_type_hints(command, include_extras=True)
     groups = {n: kind for n, kind in hints.items() if isinstance(kind, type) and issubclass(kind, OptionGroup)}
     signature = inspect.signature(command)
@@ -80,14 +80,14 @@ def for_typer(command: Callable[..., Result | None]) -> Callable[..., None]:
         for name, parameter in signature.parameters.items()
         for p in (_options(groups[name]) if name in groups else [parameter.replace(annotation=hints[name])])
     ]
-    if hints["return"] is Result:
+    if hints["return"] is CommandResult:
         parameters.append(
             inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
         )
 
     @wraps(command)
     def run(**values: Any) -> None:
-        as_json = {"as_json": values.pop("as_json")} if hints["return"] is Result else {}
+        as_json = {"as_json": values.pop("as_json")} if hints["return"] is CommandResult else {}
         made = {n: kind(**{f.name: values.pop(f.name) for f in fields(kind)}) for n, kind in groups.items()}  # type: ignore[arg-type]
         for group in made.values():
             group.check()

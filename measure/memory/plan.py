@@ -30,7 +30,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
-class MemoryFacts:
+class MemoryLimits:
     """Limits of a buffer's size: the data caches, and the bytes that may still be allocated (None: unknown)."""
 
     caches: tuple[Cache, ...]
@@ -53,14 +53,14 @@ class MemoryFacts:
         return int(self.free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
 
 
-def memory_facts() -> MemoryFacts:
+def memory_limits() -> MemoryLimits:
     """The facts of this machine, now."""
     facts = host_facts()
     caches = tuple(cache for cache in facts.caches if cache.kind != "Instruction")
-    return MemoryFacts(caches, left_to_allocate(facts.memory_available_bytes))
+    return MemoryLimits(caches, left_to_allocate(facts.memory_available_bytes))
 
 
-def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[int, tuple[str, ...]]:
+def choose_buffer(asked: int | None, buffers: int, facts: MemoryLimits) -> tuple[int, tuple[str, ...]]:
     """The size in bytes of each of ``buffers`` buffers (a multiple of a huge page), and notes about it.
 
     Raises ValueError where ``asked`` fits a cache or exceeds memory, and where memory is too small for buffers that
@@ -94,7 +94,7 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
     return size, tuple(notes)
 
 
-def size_notes(largest_bytes: int, buffers: int, facts: MemoryFacts) -> tuple[str, ...]:
+def size_notes(largest_bytes: int, buffers: int, facts: MemoryLimits) -> tuple[str, ...]:
     """Notes about a sweep up to this size; ValueError where memory does not hold the buffers."""
     most, last = facts.share(buffers), facts.last_cache
     if most is not None and (largest := huge_pages(largest_bytes)) > most:
@@ -356,7 +356,7 @@ def plan_memory(
             "this process may use one core only, so nothing can load the memory that is chased through; give it a "
             "second core, or measure buffer sizes without load: qsim measure memory --buffers 1GiB"
         )
-    size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
+    size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_limits())
     return _checked(
         MemoryPlan(
             delays=tuple(sorted({int(delay) for delay in delays})),
@@ -407,7 +407,7 @@ def plan_buffers(
         seconds_per_repeat=float(seconds_per_repeat),
         seed=seed,
     )
-    notes = size_notes(plan.largest_bytes, plan.buffers, memory_facts())
+    notes = size_notes(plan.largest_bytes, plan.buffers, memory_limits())
     return _checked(replace(plan, notes=(*placement.notes, *notes)))
 
 

@@ -134,7 +134,7 @@ LOCK = ".lock"
 
 
 @dataclass(frozen=True)
-class Contents:
+class StoredContents:
     """The points in a directory: complete ones in the order of measuring, and damaged ones."""
 
     points: list[StoredPoint]
@@ -223,7 +223,7 @@ class SweepStore:
                 raise StoreError(f"cannot write into {self.directory}: {error.strerror or error}") from error
             yield self._put_in_order()
 
-    def contents(self, take: Callable[[StoredPoint, bytes], object] | None = None) -> Contents:
+    def contents(self, take: Callable[[StoredPoint, bytes], object] | None = None) -> StoredContents:
         """All points in the directory. ``take`` gets each finished point with its tool's output, read once."""
         found: list[StoredPoint] = []
         damaged: list[DamagedPoint] = []
@@ -249,7 +249,7 @@ class SweepStore:
                 if take is not None:
                     take(point, content)
             points.append(point)
-        return Contents(points, sorted(damaged, key=lambda p: p.key))
+        return StoredContents(points, sorted(damaged, key=lambda p: p.key))
 
     def points(self) -> list[StoredPoint]:
         """Every complete point, failed ones included, in the order of measuring."""
@@ -259,7 +259,7 @@ class SweepStore:
         """The keys of the points that need not be measured again."""
         return self.contents().finished
 
-    def findings(self, contents: Contents | None = None) -> list[Finding]:
+    def findings(self, contents: StoredContents | None = None) -> list[Finding]:
         """Findings on the directory: damaged points, and files that were set aside."""
         again = "start the same measurement again: it sets the damaged files aside and measures the point again"
         said: list[tuple[Severity, str, str]] = [

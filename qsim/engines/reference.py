@@ -1,8 +1,8 @@
 """The reference engine: SimPy processes, written to be read.
 
-Begin with System: sources send customers, and closed classes circulate; each customer stays at one station after
-another. Then FirstComeQueue, which is SimPy's own Resource, and WorkQueue, which serves in every other order by the
-work left. Recording has nothing to do with queueing.
+Begin with SimulatedStations: sources send customers, and closed classes circulate; each customer stays at one station
+after another. Then FirstComeQueue, which is SimPy's own Resource, and WorkQueue, which serves in every other order by
+the work left. Recording has nothing to do with queueing.
 
 The compiled engine does the same with the same random numbers and must give the same answer.
 """
@@ -29,7 +29,7 @@ def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Callabl
     """Simulate until ``customers`` are recorded."""
     env = simpy.Environment()
     recording = Recording(env, plan, customers, totals, progress)
-    system = System(env, plan, streams_of(plan, seed)[0], recording)
+    system = SimulatedStations(env, plan, streams_of(plan, seed)[0], recording)
     for source in range(len(plan.sources)):
         env.process(system.source(source))
     for entry, begin in enumerate(plan.entries):
@@ -38,7 +38,7 @@ def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Callabl
     env.run(until=recording.complete)
 
 
-class System:
+class SimulatedStations:
     """The stations, and how customers move from one to the next."""
 
     def __init__(
@@ -112,7 +112,7 @@ class System:
 class RunningStation:
     """The queues of a station during a run, and its places where they are limited."""
 
-    def __init__(self, system: System, index: int) -> None:
+    def __init__(self, system: SimulatedStations, index: int) -> None:
         plan = system.plan.places[index]
         self.present = 0
         self._capacity = math.inf if plan.capacity is None else plan.capacity

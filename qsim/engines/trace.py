@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 _OLD_FINISH, _OLD_START, _NEW = range(3)  # the order of what happens at one instant
 
 
-class Servers:
+class FreeTimes:
     """The times at which servers become free: the FCFS recursion, one customer at a time.
 
     Source: Lindley (1952) for one server; Kiefer and Wolfowitz (1955) for several.
 
-    >>> two = Servers(2)
+    >>> two = FreeTimes(2)
     >>> [two.admit(arrival, service=3.0) for arrival in (0.0, 1.0, 2.0)]
     [(0.0, 0), (1.0, 1), (3.0, 0)]
     """
@@ -137,7 +137,7 @@ def trace(model: Network, interarrivals: npt.ArrayLike, services: npt.ArrayLike)
         raise InvalidParameterError(
             "services", f"must be as many as interarrivals ({gaps.size}), not {times.size}", value=times.size
         )
-    arrivals, servers = np.cumsum(gaps), Servers(followed_queue(model).servers)
+    arrivals, servers = np.cumsum(gaps), FreeTimes(followed_queue(model).servers)
     admitted = map(servers.admit, arrivals.tolist(), times.tolist())
     path = np.fromiter(admitted, [("start", float), ("server", int)], len(times))
     return SamplePath(arrivals, path["start"], path["start"] + times, path["server"])

@@ -16,7 +16,7 @@ from measure import load
 from measure.machine.host import Cache, allowed_cpus
 from measure.memory import plan as probe_plan
 from measure.memory.placement import allocate, place
-from measure.memory.plan import MemoryFacts
+from measure.memory.plan import MemoryLimits
 from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, trial
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
 from measure.memory.traffic import parse_traffic
@@ -32,8 +32,8 @@ needs_two_cores = pytest.mark.skipif(len(allowed_cpus()) < 2, reason="a loaded m
 @pytest.fixture
 def modest_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last cache of a quarter of BUFFER_BYTES, so that default buffers are of that size on any machine."""
-    facts = MemoryFacts((Cache(3, "Unified", BUFFER_BYTES // 4, 1),), 2**36)
-    monkeypatch.setattr(probe_plan, "memory_facts", lambda: facts)
+    facts = MemoryLimits((Cache(3, "Unified", BUFFER_BYTES // 4, 1),), 2**36)
+    monkeypatch.setattr(probe_plan, "memory_limits", lambda: facts)
 
 
 def every_cpu() -> tuple[int | None, ...]:

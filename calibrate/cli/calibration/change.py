@@ -12,7 +12,7 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, table
+from calibrate.cli.console import CommandResult, table
 from calibrate.cli.data import DataSource, known_series, of_each, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.options import option
@@ -61,7 +61,7 @@ def change(
     fail_on: float | None = option(
         "CHECK", slower, "Exit with 3 where it is slower by more, as slower:5%; with 4 where that is undecided."
     ),
-) -> Result:
+) -> CommandResult:
     """Compare every curve that both have; exit with 3 or 4 where it is slower than allowed, or may be."""
     try:
         found = _compared([old, *(again or [])], new, columns, series, at or ())
@@ -73,7 +73,7 @@ def change(
         raise CommandError(str(error), UNDECIDED) from error
     name, worst = min(found, key=lambda pair: (ORDER.index(pair[1].verdict), pair[1].overall.change_pct))
     print_findings(list(dict.fromkeys(f for _, one in found for f in one.findings)))
-    return Result(
+    return CommandResult(
         lambda: _text(old, found),
         lambda: {
             "old": old,

@@ -12,7 +12,7 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, labelled, table, warn
+from calibrate.cli.console import CommandResult, labelled, table, warn
 from calibrate.cli.data import (
     CHANGED,
     DataSource,
@@ -69,7 +69,7 @@ def compare(
     slo: o.Objective = None,
     details: o.Details = False,
     fail_on: o.FailOn = None,
-) -> Result:
+) -> CommandResult:
     """Load, compare every series or the one named, print, report, check."""
     from calibrate.models.calibration import model_named
 
@@ -104,7 +104,7 @@ def compare(
         sealed = None if seal is None else seal.to_dict()
         return {**_document(devices, slo), "differences": differences, "seal": sealed}
 
-    return Result(text, document, written, failing(findings, fail_on))
+    return CommandResult(text, document, written, failing(findings, fail_on))
 
 
 def _title(devices: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import fits
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import DataSource
 from calibrate.cli.files import check_new, write_fits
 from calibrate.cli.options import option
@@ -37,7 +37,7 @@ def fit(
     out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --prediction."),
     slo: o.Objective = None,
     details: o.Details = False,
-) -> Result:
+) -> CommandResult:
     """Fit every series, or the one named, and keep the fits."""
     source = DataSource(data or (), dataset, columns)
     if model is not None:
@@ -66,4 +66,4 @@ def fit(
         written = None if out is None else str(out)
         return {**parts[0], "series": parts, "refused": made.refused, "written": written}
 
-    return Result(text, document)
+    return CommandResult(text, document)

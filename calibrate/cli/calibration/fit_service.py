@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import calibrate
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, labelled, warn
+from calibrate.cli.console import CommandResult, labelled, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new
@@ -72,7 +72,7 @@ def fit_service(
     requests: float | None = option("N", request_count, "How many requests the percentiles are of."),
     out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
     details: bool = flag("--details", "Also print every family, and the parameters of the best."),
-) -> Result:
+) -> CommandResult:
     """Load, fit each series or the one named, print, keep the law."""
     if out is not None:
         check_new(out)
@@ -98,7 +98,7 @@ def fit_service(
         parts = [service_document(name, fit) for name, fit in fits.items()]
         return {**parts[0], "series": parts, "refused": refused, "kept": None if out is None else str(out)}
 
-    return Result(lambda: _text(fits, out, details=details), document)
+    return CommandResult(lambda: _text(fits, out, details=details), document)
 
 
 def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new, naming
@@ -47,7 +47,7 @@ def fleet(
     page: Page,
     workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
     scheduler: str | None = option("ADDRESS", None, "Fit on Dask's workers, which see the same files: its scheduler."),
-) -> Result:
+) -> CommandResult:
     """Read, fit, print, write."""
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
@@ -67,7 +67,7 @@ def fleet(
     if out is not None:
         _write(found, out)
     more = f"{out}: every drive" if out is not None else "--out fleet.csv: every drive;   --report fleet.html: a page"
-    return Result(
+    return CommandResult(
         lambda: f"{found!r}\n\nMORE    {more}",
         lambda: {
             "drives": found.drives.to_dict("records"),

@@ -17,7 +17,7 @@ import typer
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.measuring.run import TARGET_HELP, Consent, DriveOptions, keeping, ramp_of
 from calibrate.cli.measuring.run import target as a_target
@@ -88,7 +88,7 @@ def knee(
     slo: o.Objective = None,
     out: Path | None = option("DIR", parsing.path, "Keep the points in this directory, an ordinary sweep."),
     page: Page,
-) -> Result:
+) -> CommandResult:
     """Measure the loads, fit all points, print the knee."""
     from calibrate.cli.calibration import knee_answer
 
@@ -108,7 +108,7 @@ def knee(
         return knee_answer.answered(sweep, asked, target, plan.tool, deeper)
 
 
-def _knee_of_command(text: str, shell: bool, seconds: float, asked: Asked) -> Result:
+def _knee_of_command(text: str, shell: bool, seconds: float, asked: Asked) -> CommandResult:
     """The knee of what a command measures, from runs at 1, 2, 4, ... within ``seconds``."""
     from calibrate.cli.calibration import knee_answer
     from measure.command import asked_of, placeholder_of, plan_command

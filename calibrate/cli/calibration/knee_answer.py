@@ -16,7 +16,7 @@ import numpy as np
 import calibrate
 import measure
 from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
-from calibrate.cli.console import Result, labelled
+from calibrate.cli.console import CommandResult, labelled
 from calibrate.cli.data import print_findings
 from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import DriveOptions
@@ -58,7 +58,7 @@ class Asked:
     started: float
 
 
-def answered(sweep: measure.Sweep, asked: Asked, name: str, tool: str, deeper: str) -> Result:
+def answered(sweep: measure.Sweep, asked: Asked, name: str, tool: str, deeper: str) -> CommandResult:
     """The answer of one measured curve; ``deeper`` is the command that measures larger loads."""
     found = robust_fit(sweep)
     first = asked_lines(found, asked.slo, sweep)
@@ -73,7 +73,7 @@ def answered(sweep: measure.Sweep, asked: Asked, name: str, tool: str, deeper: s
     }
     print_findings(sweep.findings)
     kept = f"saved in {out}; next: qsim compare {shlex.quote(str(out))}" if out else "--out DIR: keep the points"
-    return Result(
+    return CommandResult(
         lambda: "\n\n".join(
             [
                 "\n".join([*first, *first_lines("", [found]), *further_lines(sweep, found, deeper)]),

@@ -15,7 +15,7 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import fits, what_ifs
 from calibrate.cli.calibration.compare import simulated_tails, tail_tables, tails_document, tails_line
-from calibrate.cli.console import Result, labelled, warn
+from calibrate.cli.console import CommandResult, labelled, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
@@ -111,7 +111,7 @@ def predict(
     target: float | None = option("RATE", parsing.per_second, "Also how many of it serve this rate, as 5k/s."),
     page: Page,
     details: o.Details = False,
-) -> Result:
+) -> CommandResult:
     """Read the fit, calibrate one, or take the data sheet, and predict."""
     if seal is not None:
         from calibrate.sealing import check_unsealed
@@ -146,7 +146,7 @@ def predict(
         parts = [{**_document(c, found.sweep, slo), **tails_document(tails.get(c.fit.series))} for c in curves]
         return {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict()}
 
-    return Result(text, document, page.write(lambda: _sections(curves), title))
+    return CommandResult(text, document, page.write(lambda: _sections(curves), title))
 
 
 def _fits(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, warn
+from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.data import DataSource, print_findings
 from calibrate.cli.measuring.run import Consent, consent
 from calibrate.cli.options import Columns, Data, Dataset, Page, conflicts, flag, option, requires
@@ -81,7 +81,7 @@ def surface(
     allow: Consent = option("WHAT", consent, "Consent to a device: see qsim measure fio.", default=Consent()),
     details: bool = flag("--details", "Also print every point, parameter and knee."),
     page: Page,
-) -> Result:
+) -> CommandResult:
     """Load, calibrate, predict, print, write, check."""
     if budget is not None:
         from calibrate.cli.calibration.surface_measured import measured_surface
@@ -101,7 +101,7 @@ def surface(
     )
     for note in compared.notes:
         warn(note)
-    return Result(
+    return CommandResult(
         lambda: _text(compared, predictions, details=details),
         lambda: {
             "source": source.name,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.cli.console import Result, complain
+from calibrate.cli.console import CommandResult, complain
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import Consent, keeping, target
 from calibrate.cli.options import Page
@@ -40,7 +40,7 @@ def measured_surface(
     page: Page,
     *,
     details: bool,
-) -> Result:
+) -> CommandResult:
     """Measure, and print what is predicted everywhere, what is still unknown, and the worst place."""
     from calibrate.surface.explored import explore
 
@@ -59,7 +59,7 @@ def measured_surface(
         finally:
             run.tidy()
     kept = f"saved in {out}; next: qsim surface {out}" if out is not None else "--out DIR: keep the points"
-    return Result(
+    return CommandResult(
         lambda: "\n\n".join(
             [
                 "\n".join(found.answer()),

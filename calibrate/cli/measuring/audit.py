@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import measure
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import (
     NO_RATES,
     VERDICTS,
@@ -40,12 +40,12 @@ def audit(
     series: Series = None,
     details: bool = flag("--details", "Also print what would explain and settle each note."),
     fail_on: FailOn = None,
-) -> Result:
+) -> CommandResult:
     """Load, audit, print the findings."""
     source = DataSource(data or (), dataset, columns)
     findings, unchecked = _findings(source, series)
     title = source.title if source.dataset is None else f"{source.title} as published"
-    return Result(
+    return CommandResult(
         lambda: findings_text(title, findings, unchecked, details=details),
         lambda: {"source": source.name, "findings": [f.to_dict() for f in findings], "not_checked": unchecked},
         failed=failing(findings, fail_on),

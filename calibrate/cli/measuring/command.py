@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.measuring.run import PlanOrRun, minutes, planned
 from calibrate.cli.options import flag, option
 from measure.command import LIMIT_S, plan_command, run_command
@@ -39,7 +39,7 @@ def measure_command(
     limit: float = option("TIME", parsing.seconds, "Time limit of one run.", default=LIMIT_S, shown="10min"),
     shell: bool = flag("--shell", "Let a shell run the command."),
     output: PlanOrRun,
-) -> Result:
+) -> CommandResult:
     """Plan, say what will be done, do it, print the points."""
     plan = plan_command(command, loads, repeats=repeats, in_shell=shell, limit_s=limit)
     rows = [{"key": p.key, "load": p.asked, "repeat": p.repeat, "command": p.command} for p in plan.points]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import measure
-from calibrate.cli.console import Result, labelled, table
+from calibrate.cli.console import CommandResult, labelled, table
 from calibrate.cli.data import audit_text, known_dataset
 from measure.units import counted
 
@@ -31,7 +31,7 @@ qsim datasets 003-ssd-read
 
 def datasets(
     name: Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, help="Describe this one.")] = None,
-) -> Result:
+) -> CommandResult:
     """List the catalogue or describe one dataset."""
     from measure.datasets import about, dataset_names
 
@@ -39,12 +39,12 @@ def datasets(
         infos = [about(n) for n in dataset_names()]
         rows = [(i.name, _load(i), i.title) for i in infos]
         more = "Compare one with: qsim compare --dataset NAME        About one: qsim datasets NAME"
-        return Result(
+        return CommandResult(
             lambda: f"{table(('NAME', 'LOAD', ''), rows, left=3)}\n\n{more}",
             lambda: {"datasets": [_document(i) for i in infos]},
         )
     info = about(known_dataset(name, "NAME"))
-    return Result(lambda: _description(info), lambda: _document(info, in_full=True))
+    return CommandResult(lambda: _description(info), lambda: _document(info, in_full=True))
 
 
 def _description(info: DatasetInfo) -> str:
@@ -92,7 +92,7 @@ qsim doctor --json
 """
 
 
-def doctor() -> Result:
+def doctor() -> CommandResult:
     """Look at the machine and print the parts."""
     from measure.machine.host import doctor as parts_of_machine
     from measure.machine.host import host_facts
@@ -109,7 +109,9 @@ def doctor() -> Result:
     for part in missing:
         text += [f"\n{part.name} is missing", _folded(f"without it: {part.costs}")]
         text += [_folded(f"to get it: {part.remedy}")]
-    return Result(lambda: "\n".join(text), lambda: {"parts": [asdict(p) for p in parts], "host": facts.to_dict()})
+    return CommandResult(
+        lambda: "\n".join(text), lambda: {"parts": [asdict(p) for p in parts], "host": facts.to_dict()}
+    )
 
 
 def _folded(text: str) -> str:

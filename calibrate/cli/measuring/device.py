@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.measuring.run import PlanOrRun, one_of, planned, ramp_of
 from calibrate.cli.options import ArrivalRates, conflicts, option
 from calibrate.cli.theory.laws import Law, law
@@ -59,7 +59,7 @@ def measure_device(
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
     seed: int = option("N", parsing.whole, "Seed of the random times.", default=1, shown=True),
     output: PlanOrRun,
-) -> Result:
+) -> CommandResult:
     """Draw the device, plan, say what will be done, do it, print the points."""
     import qsim
     from measure.known_device.server import Queueing, truth_of

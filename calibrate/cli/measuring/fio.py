@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, one_of, planned, ramp_of
 from calibrate.cli.options import ArrivalRates, OptionGroup, conflicts, option
@@ -141,7 +141,7 @@ def measure_fio(
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
     drive: DriveOptions,
     output: PlanOrRun,
-) -> Result:
+) -> CommandResult:
     """Plan, say what will be done, do it, print the points."""
     if isinstance(depths, Auto):
         return _measure(target, *_adaptive(requests, jobs, depths.most, repeats), runtime, repeats, drive, output)
@@ -159,7 +159,7 @@ def measure_drive(
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
     drive: DriveOptions,
     output: PlanOrRun,
-) -> Result:
+) -> CommandResult:
     """Measure with the probe, over depths alone."""
     from measure.fio.command import PROBE
 
@@ -194,7 +194,7 @@ def _measure(
     drive: DriveOptions,
     output: PlanOrRun,
     engine: Literal["auto", "probe"] = "auto",
-) -> Result:
+) -> CommandResult:
     """Show or run the plan, which counts the points that are in the directory already; ``choose`` adds workloads."""
     from measure.fio.plan import FioSettings
     from measure.fio.sweep import plan_workloads, run_fio
@@ -223,7 +223,7 @@ def left_text(plan: FioPlan, finished: Collection[str]) -> str:
     return f"{counted(left, 'point')}{kept}, about {format_duration(plan.seconds(finished))}"
 
 
-def _planned(plan: FioPlan, finished: Collection[str]) -> Result:
+def _planned(plan: FioPlan, finished: Collection[str]) -> CommandResult:
     """The plan in words with every command; as JSON with every point. ``seconds`` is for what is not finished."""
     rows = [
         {

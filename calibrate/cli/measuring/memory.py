@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.measuring.run import PlanOrRun, planned
 from calibrate.cli.options import conflicts, option
 from measure.memory.traffic import parse_traffics
@@ -57,7 +57,7 @@ def measure_memory(
         "TIME", parsing.seconds, "Time of one repeat.", "--seconds", default=0.2, shown=True
     ),
     output: PlanOrRun,
-) -> Result:
+) -> CommandResult:
     """Plan, say what will be done, do it, print the points."""
     from measure.memory.probe import plan_buffers, plan_memory, run_memory
 
@@ -108,7 +108,7 @@ def measure_mlc(
     ),
     repeats: int = option("N", parsing.whole, "Rounds over all runs.", default=1, shown=True),
     output: PlanOrRun,
-) -> Result:
+) -> CommandResult:
     """Plan, say what will be done, do it, print the points."""
     from measure.mlc import plan_mlc, run_mlc
 

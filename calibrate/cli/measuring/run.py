@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, described_table
+from calibrate.cli.console import CommandResult, described_table
 from calibrate.cli.data import print_findings
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.measured_table import points_text, sweep_document
@@ -41,15 +41,17 @@ TARGET_HELP = "A directory or a new file on the drive; nbd+unix:///?socket=PATH.
 Target: TypeAlias = Annotated[str, typer.Argument(metavar="TARGET", parser=target, help=TARGET_HELP)]
 
 
-def planned(text: str, rows: Sequence[Row], facts: Row, commands: Sequence[str] = (), *, key: str = "points") -> Result:
+def planned(
+    text: str, rows: Sequence[Row], facts: Row, commands: Sequence[str] = (), *, key: str = "points"
+) -> CommandResult:
     """A plan before it is measured: in words with its commands, and as JSON with its points (or sweeps) in SI units."""
-    return Result(
+    return CommandResult(
         lambda: "\n\n".join([text, *(["\n".join(commands)] if commands else [])]),
         lambda: {"dry_run": True, key: rows, **({"commands": commands} if commands else {}), **facts},
     )
 
 
-def planned_sweeps(heading: str, sweeps: Sequence[PlannedSweep], last: str, facts: Row) -> Result:
+def planned_sweeps(heading: str, sweeps: Sequence[PlannedSweep], last: str, facts: Row) -> CommandResult:
     """A plan of several sweeps: a row each with its directory, points, seconds and purpose; then the whole."""
     rows = [{"directory": s.directory, "points": s.count, "seconds": s.seconds, "purpose": s.purpose} for s in sweeps]
     cells = [(s.directory, str(s.count), minutes(s.seconds), s.purpose) for s in sweeps]
@@ -81,14 +83,16 @@ class PlanOrRun(OptionGroup):
         if not self.dry_run:
             _ = self.directory
 
-    def measure(self, plan: Result, opening: str, run: Callable[[Path, Progress], Sweep], title: str = "") -> Result:
+    def measure(
+        self, plan: CommandResult, opening: str, run: Callable[[Path, Progress], Sweep], title: str = ""
+    ) -> CommandResult:
         """The plan, for a dry run; else measure: the points under a ``title``."""
         if self.dry_run:
             return plan
         sweep, out = self.run(opening, run), self.directory
         print_findings(sweep.findings)
         failed = sum(finding.check == "point-failed" for finding in sweep.findings)
-        return Result(
+        return CommandResult(
             lambda: "\n".join([*([title] if title else []), points_text(sweep, out)]),
             lambda: sweep_document(sweep, out),
             failed=CommandError(f"{counted(failed, 'point')} failed; the same command tries again") if failed else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import Result, labelled
+from calibrate.cli.console import CommandResult, labelled
 from calibrate.cli.data import NO_RATES, DataSource, audit_text, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Columns, Data, Page, Series, flag, option
@@ -70,7 +70,7 @@ def show(
     ),
     page: Page,
     details: bool = flag("--details", "Also print every point and every finding."),
-) -> Result:
+) -> CommandResult:
     """Load every source, print its tables, write the page."""
     if not data and not dataset:
         raise wrong_usage(
@@ -89,7 +89,7 @@ def show(
         parts = [one.section(part_of(bar, done, len(found)), sheet) for done, one in enumerate(found)]
     sections = [section for section, _ in parts]
     title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
-    return Result(
+    return CommandResult(
         lambda: _text(found, parts, sheet, details=details),
         lambda: {"sections": [s.to_dict() for s in sections]},
         page.write(lambda: sections, title),

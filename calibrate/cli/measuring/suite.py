@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, labelled, warn
+from calibrate.cli.console import CommandResult, labelled, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import drawn, section_text
 from calibrate.cli.options import conflicts, flag, option, page_in
@@ -60,7 +60,7 @@ def measure_suite(
     quick: bool = flag("--quick", "Fewer and shorter points, 64MiB: under a minute."),
     drive: DriveOptions,
     output: PlanOrRun,
-) -> Result:
+) -> CommandResult:
     """Plan, measure every suite, print the tables, write the page."""
     from calibrate.report.measured import measured
     from measure.suites.runs import plan_suites, run_suites
@@ -77,7 +77,7 @@ def measure_suite(
     steps = [s for s in plan.steps if s.directory in results.sweeps and (s.after or not s.suite.fractions)]
     shown = [measured(results.sweeps[s.directory], s.directory) for s in steps]
     sections, fitted = drawn(shown, [s.suite.purpose for s in steps])
-    return Result(
+    return CommandResult(
         lambda: _text(results, [s.directory for s in steps], sections, fitted, output.directory),
         lambda: {
             "suite": plan.name,
@@ -163,7 +163,7 @@ def _named(target: str) -> str:
     return target if "://" in target else str(Path(target).resolve())
 
 
-def _planned(plan: SuitePlan) -> Result:
+def _planned(plan: SuitePlan) -> CommandResult:
     size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
     fill = f"writing the test file takes about {minutes(plan.fill_seconds)}\n" if plan.fill_seconds else ""
     last = f"{fill}about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}"

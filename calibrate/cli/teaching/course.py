@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
-from calibrate.cli.console import Result, warn
+from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, failing_parts, keeping, minutes, planned_sweeps, target
 from calibrate.cli.options import DryRun, Page, conflicts, flag, option, page_in
@@ -45,7 +45,7 @@ def course(
     no_memory: bool = flag("--no-memory", "Leave the memory out."),
     drive: DriveOptions,
     dry_run: DryRun = False,
-) -> Result:
+) -> CommandResult:
     """Plan, say how long it takes, measure, model, write the page."""
     if disk is None:
         raise wrong_usage("--disk is missing: name a directory on the drive")
@@ -67,7 +67,7 @@ def course(
         sections = course_sections(plan, results, bar.share)
     front = front_of(sections, disagreements(results.sweeps), between_suites(results.sweeps))
     title = _title(plan, results)
-    return Result(
+    return CommandResult(
         lambda: f"{_text(title, front, sections)}\n\nsaved in {out}; look again: qsim show {out}",
         lambda: {
             "directory": str(out),
@@ -130,7 +130,7 @@ def _document(front: FrontPage, sections: Sequence[Section]) -> dict[str, Any]:
     return {"front": front.to_dict(), "sections": parts}
 
 
-def _planned(plan: CoursePlan) -> Result:
+def _planned(plan: CoursePlan) -> CommandResult:
     """A row for each sweep of the memory and of the drive, then the whole."""
     fill_s = plan.fill_seconds
     fill = f"writing the test file takes about {minutes(fill_s)}\n" if fill_s else ""

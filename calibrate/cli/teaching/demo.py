@@ -15,7 +15,7 @@ import measure
 from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.calibration.knee import BUDGET, measure_knee, plan_knee, still_grows
-from calibrate.cli.console import Result, labelled, remark
+from calibrate.cli.console import CommandResult, labelled, remark
 from calibrate.cli.data import audit_text
 from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.run import keeping, minutes, ramp_of
@@ -71,7 +71,7 @@ def demo(
         "DIR", parsing.path, "Directory of the points and report.html.", default=Path("qsim-demo"), shown="qsim-demo"
     ),
     quick: bool = flag("--quick", "Fewer and shorter points, once each: seconds, not minutes."),
-) -> Result:
+) -> CommandResult:
     """Run the four steps and give the verdicts."""
     started = time.monotonic()
     pace, page = QUICK if quick else FULL, page_in(out)
@@ -102,7 +102,7 @@ def demo(
     remark(f"[4/{STEPS}] writing {page.report}")
     written = page.write(lambda: _sections(compared, sweeps), "qsim demo: this machine, measured and predicted")
     remark(f"done in {format_duration(time.monotonic() - started)}")
-    return Result(
+    return CommandResult(
         lambda: _text(compared, sweeps, skipped, out),
         lambda: {
             **{name: comparison_document(*found) for name, found in compared.items()},

@@ -11,7 +11,7 @@ import calibrate
 import qsim
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import Result
+from calibrate.cli.console import CommandResult
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Page, conflicts, flag, option, requires, shared
 from calibrate.cli.theory.network_file import read_network
@@ -58,7 +58,7 @@ def network(
     slo: o.Objective = None,
     page: Page,
     details: bool = flag("--details", "Also print each class at each station."),
-) -> Result:
+) -> CommandResult:
     """Read the network, solve or simulate it, as a whole and station by station, or over the clients."""
     written = read_network(file)
     model, with_units = written.network, written.has_units
@@ -86,10 +86,10 @@ def _bands(model: qsim.Network) -> calibrate.System | None:
     return calibrate.system(model) if calibrated and one else None
 
 
-def _with_bands(found: Result, bands: calibrate.System) -> Result:
+def _with_bands(found: CommandResult, bands: calibrate.System) -> CommandResult:
     from calibrate.application.system_answer import system_answer, system_table
 
-    return Result(
+    return CommandResult(
         lambda: "\n".join([system_answer(bands), "", system_table(bands), "", found.text()]),
         lambda: {**found.document(), "application": bands.to_dict()},
     )
@@ -105,7 +105,7 @@ def _application(
     simulate: bool,
     seed: int | None,
     customers: float | None,
-) -> Result:
+) -> CommandResult:
     """The bottleneck, the knee, what two of a station give, and the curve."""
     if slo is not None and slo.quantile is not None and not simulate:
         raise wrong_usage("--slo of a percentile needs --simulate: a formula gives the mean response time")
@@ -126,7 +126,7 @@ def _application(
         asked = {} if slo is None else {"objective": vars(found.within(slo.time_s, share))}
         return {**found.to_dict(), **asked}
 
-    return Result(text, document, page.write(lambda: _sections(found), f"Application: {name}"))
+    return CommandResult(text, document, page.write(lambda: _sections(found), f"Application: {name}"))
 
 
 def _sections(found: calibrate.System) -> list[Section]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import qsim
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, warn
+from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.options import option, shared
 from calibrate.cli.progress import simulating
@@ -41,14 +41,14 @@ SimulationSeed: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Se
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTimes:
     """What is asked about the times of customers beside the values: quantiles of W, and shares that take longer."""
 
     quantiles: Sequence[float] = ()
     over: Sequence[float] = ()
 
 
-NOTHING = Asked()
+NOTHING = AskedTimes()
 OVER = {"W": "the share of customers that take longer, waiting and service", "Wq": "the share that waits longer"}
 UNKNOWN = "not known by formula: qsim simulate estimates it"
 MINUTE, HOUR = 60.0, 3600.0
@@ -77,12 +77,14 @@ def solve(
     quantiles: parsing.Numbers | None = option("Q,...", parsing.shares, "Also these quantiles of W, as 0.5,0.99."),
     over: Over = None,
     explain: Explain = False,
-) -> Result:
+) -> CommandResult:
     """Build the queue that the options describe, solve it, print it."""
     given = options.of(model)
     queue = queue_of(given)
     try:
-        return solved(queue, with_units=given.with_units, explain=explain, asked=Asked(quantiles or (), over or ()))
+        return solved(
+            queue, with_units=given.with_units, explain=explain, asked=AskedTimes(quantiles or (), over or ())
+        )
     except qsim.NoFormulaError as error:
         raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {model}, with the same options") from error
 
@@ -106,10 +108,10 @@ def simulate(
     seed: SimulationSeed = None,
     engine: Engine = "compiled",
     over: Over = None,
-) -> Result:
+) -> CommandResult:
     """Build the queue that the options describe, simulate it, print it."""
     given = options.of(model)
-    asked = Asked(QUANTILES, over or ())
+    asked = AskedTimes(QUANTILES, over or ())
     return simulated(queue_of(given), customers, seed, engine, with_units=given.with_units, asked=asked)
 
 
@@ -121,8 +123,8 @@ def simulated(
     *,
     with_units: bool,
     details: bool = False,
-    asked: Asked = NOTHING,
-) -> Result:
+    asked: AskedTimes = NOTHING,
+) -> CommandResult:
     """The model, simulated with a bar, with the exact mean response time where a formula gives it.
 
     CommandError with the estimate where the run is too short.
@@ -151,7 +153,7 @@ def simulated(
             ]
         )
 
-    return Result(text, lambda: metrics_document(metrics, with_units=with_units, asked=asked))
+    return CommandResult(text, lambda: metrics_document(metrics, with_units=with_units, asked=asked))
 
 
 def compared_with_theory(metrics: qsim.Metrics, *, with_units: bool) -> list[str]:
@@ -172,7 +174,7 @@ def compared_with_theory(metrics: qsim.Metrics, *, with_units: bool) -> list[str
     return [f"{theory}, {outside}; simulate more --customers or another --seed"]
 
 
-def metrics_text(metrics: qsim.Metrics, *, with_units: bool, asked: Asked = NOTHING, details: bool = False) -> str:
+def metrics_text(metrics: qsim.Metrics, *, with_units: bool, asked: AskedTimes = NOTHING, details: bool = False) -> str:
     """The table of the values and what else was asked; units only where the input had them."""
     from qsim.metrics_view import long_text
 
@@ -219,7 +221,7 @@ def _quantile(metrics: qsim.Metrics, q: float) -> tuple[float, float, float] | N
         return None
 
 
-def metrics_document(metrics: qsim.Metrics, *, with_units: bool, asked: Asked = NOTHING) -> dict[str, Any]:
+def metrics_document(metrics: qsim.Metrics, *, with_units: bool, asked: AskedTimes = NOTHING) -> dict[str, Any]:
     """The JSON document; ``time_unit`` is null where the numbers are in the user's own unit."""
     document = {**metrics.to_dict(), "time_unit": "s" if with_units else None}
     if asked.over:
@@ -240,8 +242,8 @@ def _over_document(metrics: qsim.Metrics, time: float) -> dict[str, Any]:
 
 
 def solved(
-    model: qsim.Network, *, with_units: bool, explain: bool = False, details: bool = False, asked: Asked = NOTHING
-) -> Result:
+    model: qsim.Network, *, with_units: bool, explain: bool = False, details: bool = False, asked: AskedTimes = NOTHING
+) -> CommandResult:
     """The values of a model by formula, with their derivation if ``explain``. Raises as ``qsim.solve``."""
     from qsim.derivations import derive
 
@@ -251,8 +253,8 @@ def solved(
     values = partial(metrics_text, metrics, with_units=with_units, asked=asked, details=details)
     document = partial(metrics_document, metrics, with_units=with_units, asked=asked)
     if derivation is None:
-        return Result(values, document)
-    return Result(
+        return CommandResult(values, document)
+    return CommandResult(
         lambda: f"{values()}\n\nhow this comes about:\n{derivation.text(_shown(with_units))}",
         lambda: {**document(), "derivation": derivation_document(derivation)},
     )

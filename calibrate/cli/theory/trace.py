@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import qsim
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, described_table, table
+from calibrate.cli.console import CommandResult, described_table, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Page, conflicts, flag, option, requires
 from calibrate.cli.parsing import Quantity
@@ -70,7 +70,7 @@ def trace(
     events: bool = flag("--events", "Also list every arrival, start and finish."),
     *,
     page: Page,
-) -> Result:
+) -> CommandResult:
     """Build the queue, draw or take the times, follow the customers, print the table."""
     given = options.of(model)
     if model not in FOLLOWED:
@@ -130,7 +130,7 @@ def trace(
             "long_run": None if steady is None else steady.to_dict(),
         }
 
-    return Result(text, document, page.write(lambda: [_section(queue.kendall, origin, path, scale)]))
+    return CommandResult(text, document, page.write(lambda: [_section(queue.kendall, origin, path, scale)]))
 
 
 def _section(kendall: str, origin: str, path: SamplePath, scale: TraceScale) -> Section:

@@ -40,8 +40,8 @@ from calibrate.lab.explore.settings import (
 )
 from calibrate.lab.explore.theory_curves import (
     QUANTITIES,
-    Curves,
     LoadCurve,
+    TheoryCurves,
     curves_of,
     under_three_loads,
     with_simulation,
@@ -67,7 +67,7 @@ _FRACTION = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 
 @dataclass(frozen=True)
-class Formula:
+class ShownFormula:
     """A named law: ``sum`` is symbols = numbers, ``[top|bottom]`` a fraction, and ``source`` its author."""
 
     name: str
@@ -85,7 +85,7 @@ class Formula:
         return parts
 
 
-def formulas_of(settings: Settings, metrics: Metrics) -> list[Formula]:
+def formulas_of(settings: Settings, metrics: Metrics) -> list[ShownFormula]:
     """The formulas of the model with its numbers."""
     c, s, z, n = settings.servers, settings.service_time, settings.think_time, settings.population
     numbers = {
@@ -109,7 +109,7 @@ def formulas_of(settings: Settings, metrics: Metrics) -> list[Formula]:
     words = {"c": str(c), "N": str(n)}
     words |= {name: plain(value) if name in typed else f"{value:.4g}" for name, value in numbers.items()}
     filled = [{key: text.format(**words) for key, text in row.items()} for row in _formulas()[settings.kind]]
-    return [Formula(f["name"], f"{f['symbols']} = {f['numbers']} = ", f["result"], f["source"]) for f in filled]
+    return [ShownFormula(f["name"], f"{f['symbols']} = {f['numbers']} = ", f["result"], f["source"]) for f in filled]
 
 
 @cache
@@ -117,7 +117,7 @@ def _formulas() -> dict[str, list[dict[str, str]]]:
     return tomllib.loads((files("calibrate.lab.explore") / "formulas.toml").read_text("utf-8"))
 
 
-def rendered(formulas: list[Formula]) -> list[Component]:
+def rendered(formulas: list[ShownFormula]) -> list[Component]:
     """A line for each law; the slash in a fraction is for screen readers."""
     return [
         html.Div(
@@ -369,7 +369,7 @@ def warm_up() -> None:
 @lru_cache(maxsize=256)  # students like round numbers
 def _worked_out(
     settings: Settings, seed: int, *, simulated: bool
-) -> tuple[Curves, SampleStretch, Mapping[str, LoadCurve]]:
+) -> tuple[TheoryCurves, SampleStretch, Mapping[str, LoadCurve]]:
     curves = curves_of(settings)
     loads = under_three_loads(settings, None if curves.metrics is None else curves.metrics.throughput)
     curves = with_simulation(settings, curves, seed) if simulated else curves

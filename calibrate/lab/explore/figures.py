@@ -11,7 +11,7 @@ from typing import Any
 
 from calibrate.lab.explore.path import ManyRuns, Rival, SampleStretch
 from calibrate.lab.explore.settings import Settings
-from calibrate.lab.explore.theory_curves import QUANTITIES, Curves, LoadCurve, Mark, thinking_time
+from calibrate.lab.explore.theory_curves import QUANTITIES, LoadCurve, Mark, TheoryCurves, thinking_time
 from calibrate.lab.widgets import Theme, line, marks, picture
 from qsim import Metrics
 
@@ -24,7 +24,7 @@ EARLY = 0.2
 """The share of the x axis up to which the number at the operating point has no room on its left."""
 
 
-def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, Any]:
+def quantity_figure(curves: TheoryCurves, quantity: str, theme: Theme) -> dict[str, Any]:
     """One quantity against utilization or requests in flight."""
     values = curves.lines[quantity]
     traces = [line(curves.x, values, "theory", theme.blue)]
@@ -149,7 +149,7 @@ def _simulated(simulated: tuple[Mark, ...], quantity: str, theme: Theme) -> dict
     )
 
 
-def _top(curves: Curves, quantity: str) -> float:
+def _top(curves: TheoryCurves, quantity: str) -> float:
     """Where the y axis ends: an open queue's curve grows without bound, and the operating point must stay visible."""
     values = curves.lines[quantity]
     shown = max(values)
@@ -159,7 +159,7 @@ def _top(curves: Curves, quantity: str) -> float:
     return 1.08 * max(shown, here) or 1.0
 
 
-def _words(curves: Curves, quantity: str, theme: Theme) -> list[dict[str, Any]]:
+def _words(curves: TheoryCurves, quantity: str, theme: Theme) -> list[dict[str, Any]]:
     """What is written into a plot: the value where the student is, and the knee above its line."""
     words: list[dict[str, Any]] = []
     if curves.here is not None:

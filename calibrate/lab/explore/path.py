@@ -11,7 +11,7 @@ import numpy as np
 from calibrate.lab.explore.settings import Settings
 from qsim import MD1, MMc, UnstableQueueError, solve
 from qsim._types import FloatArray
-from qsim.engines.trace import SamplePath, Servers
+from qsim.engines.trace import FreeTimes, SamplePath
 
 REQUESTS = 80
 ROUNDS = 4
@@ -94,7 +94,7 @@ def many_runs(settings: Settings, seed: int) -> ManyRuns:
 
 def served(arrivals: np.ndarray[Any, Any], services: np.ndarray[Any, Any], servers: int) -> SampleStretch:
     """The path of given arrivals and service times."""
-    line = Servers(servers)
+    line = FreeTimes(servers)
     steps = [line.admit(arrival, service) for arrival, service in zip(arrivals, services, strict=True)]
     starts = np.array([start for start, _ in steps])
     return SampleStretch(arrivals, starts, starts + services, np.array([server for _, server in steps]), servers)
@@ -104,7 +104,7 @@ def _circling(settings: Settings, rng: np.random.Generator, requests: int) -> Sa
     """N requests circle: each thinks, queues for the first free server, is served, and thinks again, several times."""
     thinking = rng.exponential(settings.think_time, settings.population).tolist()
     heapq.heapify(thinking)
-    line, rows = Servers(settings.servers), list[tuple[float, float, float, int]]()
+    line, rows = FreeTimes(settings.servers), list[tuple[float, float, float, int]]()
     while len(rows) < max(requests, ROUNDS * settings.population):
         arrival, service = thinking[0], float(rng.exponential(settings.service_time))
         start, server = line.admit(arrival, service)

@@ -39,7 +39,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Curves:
+class TheoryCurves:
     """``lines`` maps each quantity to its values at ``x``; ``bounds`` to lines that it cannot cross.
 
     ``here`` is where the student is, None where the queue is unstable; ``simulated`` are runs of the engine.
@@ -55,12 +55,12 @@ class Curves:
     simulated: tuple[Mark, ...] = field(default=())
 
 
-def curves_of(settings: Settings) -> Curves:
+def curves_of(settings: Settings) -> TheoryCurves:
     """The theory's curves around the settings."""
     return _over_utilization(settings) if settings.is_open else _over_population(settings)
 
 
-def with_simulation(settings: Settings, curves: Curves, seed: int, customers: int = CUSTOMERS) -> Curves:
+def with_simulation(settings: Settings, curves: TheoryCurves, seed: int, customers: int = CUSTOMERS) -> TheoryCurves:
     """The same with simulated values at the operating point and at a few places near it, the same for a seed."""
     if settings.is_open:
         places = [
@@ -81,14 +81,14 @@ def _run(settings: Settings, customers: int, seed: int) -> Mapping[str, tuple[fl
     return {name: (getattr(run, name), *run.interval(name)) for name in QUANTITIES}
 
 
-def _over_utilization(settings: Settings) -> Curves:
+def _over_utilization(settings: Settings) -> TheoryCurves:
     rates = _RHOS * settings.servers / settings.service_time
     solved = [solve(settings.at_rate(float(rate))) for rate in rates]
     try:
         metrics = solve(settings.model())
     except UnstableQueueError:
         metrics = None
-    return Curves(
+    return TheoryCurves(
         x=_RHOS.tolist(),
         x_title="utilization ρ = λS/c",
         lines={name: [getattr(m, name) for m in solved] for name in QUANTITIES},
@@ -99,7 +99,7 @@ def _over_utilization(settings: Settings) -> Curves:
     )
 
 
-def _over_population(settings: Settings) -> Curves:
+def _over_population(settings: Settings) -> TheoryCurves:
     cycle = settings.think_time + settings.service_time
     knee = cycle * settings.servers / settings.service_time
     most = min(max(FAR, 2 * settings.population), max(2 * settings.population, math.ceil(2 * knee), 8))
@@ -107,7 +107,7 @@ def _over_population(settings: Settings) -> Curves:
     solved = [solve(settings.at_population(n)) for n in populations.tolist()]
     limits = asymptotic_bounds(populations, settings.think_time, [settings.service_time], servers=[settings.servers])
     metrics = solve(settings.model())
-    return Curves(
+    return TheoryCurves(
         x=populations.tolist(),
         x_title="requests in flight N",
         lines={name: [getattr(at, name) for at in solved] for name in QUANTITIES},

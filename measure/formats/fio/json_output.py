@@ -33,7 +33,7 @@ from measure.formats.fio.ramp import (
     LIMITING,
     RATE_REASON,
     SEARCHED,
-    Counted,
+    RampCount,
     counted_by_bytes,
     fixed_block_bytes,
     has_ramp,
@@ -266,7 +266,7 @@ def _moved_bytes(section: Mapping[str, Any], bandwidth: float) -> float:
     return next((moved * unit for unit in (1, 1024) if abs(moved * unit - by_rate) <= 0.05 * by_rate), 0.0)
 
 
-def _recounted(flow: Flow, read: float, completed: Counted) -> Flow:
+def _recounted(flow: Flow, read: float, completed: RampCount) -> Flow:
     """The flow with its rate by all requests that completed, and its latency without the wait at the end of the run."""
     rate, latency = completed.requests / flow.runtime_s, flow.latency
     published = {RATE: (flow.rate, RATE_REASON)}

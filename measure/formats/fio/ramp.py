@@ -37,7 +37,7 @@ SEARCHED = "latency-target"
 
 
 @dataclass(frozen=True)
-class Counted:
+class RampCount:
     """Requests completed in a run and the seconds by which its mean latency is long."""
 
     requests: float
@@ -68,14 +68,14 @@ def fixed_block_bytes(options: Mapping[str, str], direction: str) -> int | None:
     return writes if direction == "write" else reads
 
 
-def counted_by_bytes(moved_bytes: float, block_bytes: int, requests: float, runtime_s: float) -> Counted | None:
+def counted_by_bytes(moved_bytes: float, block_bytes: int, requests: float, runtime_s: float) -> RampCount | None:
     """The requests that completed after a ramp, from the bytes moved; None where fio's ``requests`` are all of them.
 
     >>> counted_by_bytes(309 * 4096, 4096, 246, 1.886)  # doctest: +ELLIPSIS
-    Counted(requests=309.0, too_long_s=0.0398...)
+    RampCount(requests=309.0, too_long_s=0.0398...)
     """
     completed = moved_bytes / block_bytes
     if not runtime_s or completed - requests <= AGREES * requests:
         return None
     missed = completed - requests
-    return Counted(completed, missed * (missed + 1) * runtime_s / (2 * completed**2))
+    return RampCount(completed, missed * (missed + 1) * runtime_s / (2 * completed**2))

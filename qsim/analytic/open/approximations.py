@@ -41,7 +41,7 @@ import numpy as np
 from qsim import _check
 from qsim.analytic.evidence import P_WAIT, P_WAIT_FITTED, with_errors
 from qsim.analytic.open import gimc, markovian, mdc
-from qsim.analytic.open.mg1 import FirstComeTimes
+from qsim.analytic.open.mg1 import MG1Times
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, HyperExponential
@@ -224,7 +224,7 @@ def without_waiting(model: OpenQueue) -> Metrics:
         servers=model.servers,
         Wq=0.0,
         p_wait=0.0,
-        times=FirstComeTimes(0.0, model.service, model.service),
+        times=MG1Times(0.0, model.service, model.service),
         method="exact, as the longest service ends before its server is needed again",
     )
 

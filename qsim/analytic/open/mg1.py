@@ -162,7 +162,7 @@ def waiting_times(
     return MarkovTimes(start, lambda state: np.asarray(state @ stay), pace, own_phases)
 
 
-class FirstComeTimes:
+class MG1Times:
     """Times of M/G/1, computed on first use; ``own`` is the law of the customer's own service."""
 
     def __init__(self, arrival_rate: float, service: Distribution, own: Distribution) -> None:
@@ -206,7 +206,7 @@ def solve(model: OpenQueue) -> Metrics:
         p_wait=rho,
         method=METHOD,
         states=PollaczekStates(lam, service),
-        times=None if endless else FirstComeTimes(lam, service, service),
+        times=None if endless else MG1Times(lam, service, service),
     )
 
 

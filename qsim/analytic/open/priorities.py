@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from qsim.analytic.open.mg1 import FirstComeTimes
+from qsim.analytic.open.mg1 import MG1Times
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, Formula, OpenQueue, class_queue, is_one_exponential
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
@@ -156,11 +156,11 @@ def solve(model: ClassQueue) -> Metrics:
     )
 
 
-def _times(model: ClassQueue, service: Distribution) -> FirstComeTimes | None:
+def _times(model: ClassQueue, service: Distribution) -> MG1Times | None:
     """Distributions of W and Wq of a customer of this service, at one server in order of arrival; else None."""
     if model.priority != "none" or model.servers > 1:
         return None
-    return FirstComeTimes(model.arrival_rate, mixed_service(model.classes), service)
+    return MG1Times(model.arrival_rate, mixed_service(model.classes), service)
 
 
 FORMULA = Formula(class_queue, applies, solve)

@@ -11,7 +11,7 @@ import pytest
 
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
-from measure.memory.plan import MemoryFacts
+from measure.memory.plan import MemoryLimits
 
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a loaded memory takes two CPUs")
 QUICK = ("--repeats", "2", "--seconds", "20ms")
@@ -20,8 +20,8 @@ QUICK = ("--repeats", "2", "--seconds", "20ms")
 @pytest.fixture(autouse=True)
 def modest_caches(monkeypatch):
     """A last cache of 4 MiB, so that default buffers of 16 MiB are filled in no time on any machine."""
-    facts = MemoryFacts((Cache(1, "Data", 32 * 2**10, 1), Cache(3, "Unified", 4 * 2**20, 1)), 2**34)
-    monkeypatch.setattr(probe_plan, "memory_facts", lambda: facts)
+    facts = MemoryLimits((Cache(1, "Data", 32 * 2**10, 1), Cache(3, "Unified", 4 * 2**20, 1)), 2**34)
+    monkeypatch.setattr(probe_plan, "memory_limits", lambda: facts)
 
 
 @two_cores

@@ -15,7 +15,7 @@ from calibrate.report.measured import measured
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
-from measure.memory.plan import MemoryFacts
+from measure.memory.plan import MemoryLimits
 from measure.memory.probe import MemoryPlan
 from measure.suites.runs import SuiteResults
 
@@ -23,8 +23,8 @@ from measure.suites.runs import SuiteResults
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of two cores with a cache of 32 MiB and memory enough, whatever this one is."""
-    facts = MemoryFacts((Cache(3, "Unified", 2**25, 2),), 2**34)
-    monkeypatch.setattr("measure.memory.plan.memory_facts", lambda: facts)
+    facts = MemoryLimits((Cache(3, "Unified", 2**25, 2),), 2**34)
+    monkeypatch.setattr("measure.memory.plan.memory_limits", lambda: facts)
 
 
 @pytest.fixture
@@ -86,9 +86,9 @@ def test_a_machine_whose_memory_cannot_be_loaded_says_why(
 def test_a_course_goes_on_with_the_buffers_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from measure.store.directory import SweepStore
 
-    less = MemoryFacts((Cache(3, "Unified", 2**25, 2),), 2**29)
+    less = MemoryLimits((Cache(3, "Unified", 2**25, 2),), 2**29)
     with monkeypatch.context() as context:
-        context.setattr("measure.memory.plan.memory_facts", lambda: less)
+        context.setattr("measure.memory.plan.memory_limits", lambda: less)
         first = memory_of(plan_course(None, budget_s=20))
     SweepStore.create(tmp_path / "memory", "memory_probe", first.settings(), {})
     assert memory_of(plan_course(None, budget_s=20)).largest_bytes > first.largest_bytes

@@ -14,7 +14,7 @@ from measure.errors import StoreError
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
 from measure.memory.placement import Placement
-from measure.memory.plan import MOST_WARM_UP_S, WARM_UP_S, MemoryFacts, MemoryPlan, Point
+from measure.memory.plan import MOST_WARM_UP_S, WARM_UP_S, MemoryLimits, MemoryPlan, Point
 from measure.memory.probe import plan_buffers, run_memory
 from measure.memory.traffic import parse_traffics
 
@@ -31,7 +31,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
         return Placement(3, (0, 1, 2)[: 3 if threads is None else threads - 1], ("two stay idle",))
 
     monkeypatch.setattr(probe_plan, "place", place)
-    monkeypatch.setattr(probe_plan, "memory_facts", lambda: MemoryFacts(CACHES, 24 * GiB))
+    monkeypatch.setattr(probe_plan, "memory_limits", lambda: MemoryLimits(CACHES, 24 * GiB))
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from measure.loads.memory import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
 from measure.memory.placement import Placement
-from measure.memory.plan import MemoryFacts, choose_buffer, left_to_allocate
+from measure.memory.plan import MemoryLimits, choose_buffer, left_to_allocate
 from measure.memory.probe import MLC_DELAYS, MemoryPlan, plan_memory
 
 MiB, GiB = 2**20, 2**30
 CACHES = (Cache(1, "Data", 32 * 2**10, 1), Cache(2, "Unified", MiB, 1), Cache(3, "Unified", 32 * MiB, 8))
-ROOMY = MemoryFacts(CACHES, 24 * GiB)
+ROOMY = MemoryLimits(CACHES, 24 * GiB)
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
         return Placement(3, tuple(range(3 if loaders is None else loaders)))
 
     monkeypatch.setattr(probe_plan, "place", place)
-    monkeypatch.setattr(probe_plan, "memory_facts", lambda: ROOMY)
+    monkeypatch.setattr(probe_plan, "memory_limits", lambda: ROOMY)
 
 
 def test_the_default_is_four_caches_and_every_other_core() -> None:
@@ -130,7 +130,7 @@ def test_a_buffer_just_above_the_cache_is_taken_and_said() -> None:
 
 
 def test_little_memory_makes_smaller_buffers_and_says_so() -> None:
-    size, notes = choose_buffer(None, 4, MemoryFacts(CACHES, 512 * MiB))
+    size, notes = choose_buffer(None, 4, MemoryLimits(CACHES, 512 * MiB))
     assert size == 64 * MiB
     assert "free memory allows 64 MiB a buffer, not 128 MiB" in notes
     assert any("up to 50 %" in note for note in notes)
@@ -138,15 +138,15 @@ def test_little_memory_makes_smaller_buffers_and_says_so() -> None:
 
 def test_memory_that_only_gives_cache_sized_buffers_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no memory for the buffers.*fits the L3 cache of 32 MiB"):
-        choose_buffer(None, 4, MemoryFacts(CACHES, 256 * MiB))
+        choose_buffer(None, 4, MemoryLimits(CACHES, 256 * MiB))
 
 
 def test_unknown_caches_are_assumed_and_unknown_memory_is_trusted() -> None:
-    size, notes = choose_buffer(None, 4, MemoryFacts((), None))
+    size, notes = choose_buffer(None, 4, MemoryLimits((), None))
     assert size == 256 * MiB
     assert "does not tell its caches" in notes[0]
     with pytest.raises(ValueError, match="fits the L3 cache of 64 MiB"):
-        choose_buffer(64 * MiB, 4, MemoryFacts((), None))
+        choose_buffer(64 * MiB, 4, MemoryLimits((), None))
 
 
 @pytest.mark.parametrize(

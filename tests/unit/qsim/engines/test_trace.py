@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim import MM1, MM1K, Exponential, MMc, MMcN, NoEngineError, Open, trace
-from qsim.engines.trace import Servers, averages, draw, events
+from qsim.engines.trace import FreeTimes, averages, draw, events
 
 ONE, TWO = MMc(1.0, 1.0, 1), MMc(1.0, 1.0, 2)
 
@@ -67,7 +67,7 @@ def test_what_holds_on_every_table(times: list[tuple[int, int]], servers: int) -
     path = trace(MMc(1.0, 10.0, servers), gaps, services)
     counted = [sum(path.finish[j] > path.arrival[i] for j in range(i)) for i in range(len(times))]
     assert path.present.tolist() == counted
-    line = Servers(servers)
+    line = FreeTimes(servers)
     assert list(zip(path.start, path.server, strict=True)) == list(map(line.admit, path.arrival, services))
     happened = events(path)
     found = averages(path, servers)
