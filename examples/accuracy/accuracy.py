@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from accuracy_devices import Device, read_devices
+from accuracy_devices import Device, Held, held_share, read_devices
 from numpy.typing import NDArray
 
 from calibrate import Prediction, fit, predict
@@ -100,13 +100,14 @@ def pooled(devices: Sequence[Device], uses: Sequence[Sequence[float]], predictor
     return [np.concatenate(found) for found in by_device if found]
 
 
-def inside(devices: Sequence[Device], uses: Sequence[Sequence[float]]) -> NDArray[np.bool_]:
-    """Whether each held-out throughput lies inside the default model's 90 % band."""
-    found = []
+def inside(devices: Sequence[Device], uses: Sequence[Sequence[float]]) -> list[Held]:
+    """Whether each held-out throughput lies inside the default model's 90 % band, an array for each device."""
+    found: dict[int, list[Held]] = {}
     for device, used in (one for use in uses for one in judged(devices, use)):
         curve, measured = default_curve(device, used), held_out(device, used)[1]
-        found.append((curve.throughput_low_per_s <= measured) & (measured <= curve.throughput_high_per_s))
-    return np.concatenate(found)
+        held = (curve.throughput_low_per_s <= measured) & (measured <= curve.throughput_high_per_s)
+        found.setdefault(id(device), []).append(held)
+    return [np.concatenate(held) for held in found.values()]
 
 
 def share(by_device: Sequence[Array], percent: float) -> str:
@@ -130,7 +131,7 @@ def table(devices: Sequence[Device]) -> str:
         for name, p in PREDICTORS.items()
     ]
     counts = [f"{sum(map(len, e))} of {len(e)}" for e in (pooled(devices, u, plain) for u in columns.values())]
-    bands = [f"{100 * inside(devices, uses).mean():.0f} %" for uses in columns.values()]
+    bands = [held_share(inside(devices, uses)) for uses in columns.values()]
     found = [f"{100 * np.mean(knees(devices, uses[0])):.0f} %" for uses in columns.values()]
     rows += [
         ["inside the default model's 90 % bands", *bands],
@@ -149,8 +150,8 @@ def knees(devices: Sequence[Device], use: Sequence[float]) -> list[bool]:
 
 def halves(devices: Sequence[Device]) -> str:
     """What the bands hold in each half of the devices, all choices of depths together."""
-    parts = [100 * inside(devices[i::2], (*PAIRS, *TRIPLES)).mean() for i in (0, 1)]
-    return f"Inside the 90 % bands: {parts[0]:.0f} % in one half of these sweeps, {parts[1]:.0f} % in the other.\n"
+    parts = [held_share(inside(devices[i::2], (*PAIRS, *TRIPLES))) for i in (0, 1)]
+    return f"Inside the 90 % bands: {parts[0]} in one half of these sweeps, {parts[1]} in the other.\n"
 
 
 def figures(devices: Sequence[Device]) -> str:
@@ -186,7 +187,7 @@ def in_short() -> str:
         for name, p in PREDICTORS.items()
         if name != "Universal Scalability Law"  # nowhere the best at the median
     ]
-    bands = " | ".join(f"{100 * inside(collected(), (use,)).mean():.0f} %" for use in uses)
+    bands = " | ".join(held_share(inside(collected(), (use,))) for use in uses)
     rows.append(f"| inside the 90 % bands of **qsim** | {bands} |\n")
     return (
         f"| median error of held-out throughputs, {len(collected())} sweeps of others "

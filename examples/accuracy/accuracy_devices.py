@@ -8,12 +8,17 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from statsmodels.stats.proportion import proportion_confint
 
 from calibrate.points import Points, points_of
 from measure import load
 from measure.errors import MeasureError
 from measure.loads import ClosedLoad
 from measure.sweep import Sweep
+
+Held = NDArray[np.bool_]
+"""Which of a device's points lie inside their bands (m,)."""
 
 DEEPEST = 512
 """Depths from here on are left out: there throughput falls again, for which a shallow point gives no sign."""
@@ -62,3 +67,14 @@ def read_devices(path: Path) -> list[Device]:
         except MeasureError as error:
             raise SystemExit(f"{one} holds no sweep: {error}") from error
     return found
+
+
+def held_share(by_device: Sequence[Held]) -> str:
+    """The share of all points in their bands, and its 90 % interval: points of one device stand and fall together."""
+    every = np.concatenate(by_device)
+    share, points = every.mean(), len(every)
+    together = sum((held - share).sum() ** 2 for held in by_device)  # the squared errors of whole devices
+    alone = points * share * (1 - share)
+    independent = points / max(together / alone, 1.0) if alone else len(by_device)
+    low, high = proportion_confint(share * independent, independent, alpha=0.1, method="wilson")
+    return f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"

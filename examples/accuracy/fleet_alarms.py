@@ -5,20 +5,17 @@ python fleet_alarms.py [FLEETS]    writes the table of accuracy-tables.md; fleet
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
+from on_page import write_table
 from scipy.stats import binomtest
 
 from calibrate.fleet.odd import with_oddness
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy-tables.md"
-MARKS = re.compile(r"(<!-- false alarms of fleets -->\n)(.*?)(<!-- false alarms of fleets end -->)", re.DOTALL)
 DEPTHS = 2.0 ** np.arange(7)
 MOVES = 0.02
 """The scale of a drive's deviation at a load."""
@@ -59,8 +56,7 @@ def main(fleets: int | None = None) -> None:
     text = "\n".join(rows(fleets or FLEETS))
     sys.stdout.write(f"{text}\n")
     if fleets is None:
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(MARKS.sub(lambda m: f"{m[1]}\n{text}\n\n{m[3]}", page), encoding="utf-8")
+        write_table("accuracy-tables.md", "false alarms of fleets", text)
 
 
 if __name__ == "__main__":

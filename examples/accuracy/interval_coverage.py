@@ -6,15 +6,14 @@ python interval_coverage.py RUNS       as many runs, printed only
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from on_page import write_table
 
 from calibrate.fleet.workers import processes, spread
 from qsim import (
@@ -35,7 +34,7 @@ from qsim import (
     solve,
 )
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "simulation.md"
+PAGE = "theory/simulation.md"
 RUNS = 500
 CONFIDENCE = 0.95
 VALUES = ("W", "Lq")
@@ -188,19 +187,6 @@ def rows_of_methods(runs: int) -> Iterator[str]:
 TABLES = MappingProxyType({"models": rows_of_models, "methods": rows_of_methods})
 
 
-def marked(name: str) -> re.Pattern[str]:
-    """Where a table stands on the page, between its marks."""
-    return re.compile(rf"(<!-- coverage of {name} -->\n)(.*?)(<!-- coverage of {name} ends -->)", re.DOTALL)
-
-
-def shown_table(page: str, name: str) -> str:
-    """The table as it stands on the page."""
-    found = marked(name).search(page)
-    if not found:
-        raise ValueError(f"{PAGE.name} has lost the marks <!-- coverage of {name} --> and the one of its end")
-    return found[2].strip()
-
-
 def main(arguments: list[str]) -> None:
     """Print each table as it grows; write it to the page when all runs were made."""
     runs = int(arguments[0]) if arguments else RUNS
@@ -211,10 +197,7 @@ def main(arguments: list[str]) -> None:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
         if runs == RUNS:
-            page = PAGE.read_text(encoding="utf-8")
-            shown_table(page, name)
-            table = "\n".join(lines)
-            PAGE.write_text(marked(name).sub(lambda m: f"{m[1]}\n{table}\n\n{m[3]}", page), encoding="utf-8")  # noqa: B023
+            write_table(PAGE, f"coverage of {name}", "\n".join(lines))
 
 
 if __name__ == "__main__":

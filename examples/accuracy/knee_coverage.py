@@ -9,26 +9,23 @@ between_runs.py finds); the truth is the device's, not the run's.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from on_page import write_table
 
 from calibrate import Fit, fit
 from calibrate.fitting.answer import figure_word, knee_word
 from measure import Sweep
 from qsim import Closed, Delay, LogNormal, Station, simulate
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
-MARKS = re.compile(r"(<!-- coverage of readings -->\n)(.*?)(<!-- coverage of readings ends -->)", re.DOTALL)
 DEVICES = 6
 RUN = 0.024
 """The relative standard deviation of a device between runs."""
@@ -221,9 +218,7 @@ def main(arguments: Sequence[str]) -> None:
     lines = list(table_rows(study(int(arguments[0]) if arguments else DEVICES)))
     sys.stdout.write("\n".join([*lines, ""]))
     if not arguments:
-        page = PAGE.read_text(encoding="utf-8")
-        written = "\n".join(lines)
-        PAGE.write_text(MARKS.sub(lambda m: f"{m[1]}\n{written}\n\n{m[3]}", page), encoding="utf-8")
+        write_table("accuracy.md", "coverage of readings", "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from accuracy import PAIRS, TRIPLES, judged
-from accuracy_devices import Device, read_devices
+from accuracy_devices import Device, held_share, read_devices
 from numpy.typing import NDArray
 
 from calibrate import Points, predict
@@ -53,7 +53,7 @@ def figures(devices: Sequence[Device], use: Sequence[float], method: str) -> str
         inside.append((low <= rest.throughput_per_s) & (rest.throughput_per_s <= high))
     every = np.concatenate(errors)
     shown = f"{np.median(every):.1f} / {np.median([np.median(e) for e in errors]):.1f} / {np.percentile(every, 90):.0f}"
-    return shown if method == METHODS[0] else f"{shown}, {100 * np.concatenate(inside).mean():.0f} %"
+    return shown if method == METHODS[0] else f"{shown}, {held_share(inside)}"
 
 
 def table(devices: Sequence[Device]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import accuracy as script
 import numpy as np
 import pytest
+from accuracy_devices import held_share
 from between_runs import learned
 
 from calibrate.points import LOCAL, SERVICE, VIRTUAL
@@ -60,3 +61,10 @@ def test_the_shares_are_those_of_public_repeats() -> None:
         "service": SERVICE,
     }
     assert found["local drive"][0] < LOCAL
+
+
+def test_points_of_one_device_count_as_one_where_they_stand_and_fall_together() -> None:
+    apart = [np.array([False] * 10 + [True] * 90)]  # Wilson's interval of 90 of 100: 84 to 94 %
+    alike = [np.full(10, k > 0) for k in range(10)]  # of 9 of 10: 65 to 98 %
+    assert held_share([one[k::10] for one in apart for k in range(10)]) == "90 % [84, 94]"
+    assert held_share(alike) == "90 % [65, 98]"

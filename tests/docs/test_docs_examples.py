@@ -12,9 +12,9 @@ from _pytest.mark import ParameterSet
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 QUICK = {
+    "accuracy/fleet_growth.py": ["3,6", "2"],
     "bench_engines.py": ["1", "1e6"],
     "bench_fit.py": ["1"],
-    "bench_fleet.py": ["3,6", "2"],
     "bench_lab_browser.py": ["2"],
     "peers.py": ["1", "500"],
     "real_application.py": ["--quick"],
@@ -24,9 +24,9 @@ QUICK = {
 
 def programs() -> list[ParameterSet]:
     """Those that measure this machine are slow."""
-    names = sorted(path.name for path in EXAMPLES.glob("*.py"))
+    names = ["accuracy/fleet_growth.py", *sorted(path.name for path in EXAMPLES.glob("*.py"))]
     return [
-        pytest.param(n, marks=[pytest.mark.slow] if n.startswith(("bench_", "measure_", "real_")) else [])
+        pytest.param(n, marks=[pytest.mark.slow] if n.startswith(("accuracy/", "bench_", "measure_", "real_")) else [])
         for n in names
     ]
 

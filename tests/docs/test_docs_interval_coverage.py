@@ -7,6 +7,7 @@ from functools import partial
 import interval_coverage
 import pytest
 from interval_coverage import METHODS, MODELS, QUEUES
+from on_page import shown_table
 from scipy.stats import binom
 
 from qsim import Metrics, Network, simulate
@@ -21,8 +22,7 @@ CUSTOMERS = {
 
 def shown(name: str) -> list[list[str]]:
     """The cells of a table of the page."""
-    page = interval_coverage.PAGE.read_text(encoding="utf-8")
-    lines = interval_coverage.shown_table(page, name).splitlines()
+    lines = shown_table(interval_coverage.PAGE, f"coverage of {name}").splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 

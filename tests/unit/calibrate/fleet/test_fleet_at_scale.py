@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "accuracy"
 DRIVES = 10_000
 FIT = """
 import json, pathlib, resource, sys
@@ -39,7 +39,7 @@ def changed(table: str, slower: float) -> str:
 def test_ten_thousand_drives_are_one_table(tmp_path: Path) -> None:
     sys.path.insert(0, str(EXAMPLES))
     try:
-        from bench_fleet import write_drives
+        from fleet_growth import write_drives
     finally:
         sys.path.remove(str(EXAMPLES))
     write_drives(tmp_path, DRIVES)

@@ -1,10 +1,12 @@
-"""How long a fleet of drives takes to read and fit, and the memory it needs: processor time a sweep of 7 points.
+"""How long a fleet of drives takes to read and fit, and the memory it needs; sweeps of 7 points.
+
+python fleet_growth.py                           writes the table of howto-measure-a-drive.md, in half an hour
+python fleet_growth.py DRIVES,DRIVES... WORKERS  a row for each number of drives, printed only
+python fleet_growth.py DRIVES [WORKERS]          the processor time of one fleet
 
 The drives are p-norms of about 600 k/s and 80 µs, 5 % apart, with noise of 2 %. 10,000 of them are wanted in 3 minutes
-on two cores: 36 ms each. For several numbers of drives, how the time grows: of this process alone, of processes and of
-a Dask cluster of as many here, once these have started.
-
-Run with: python examples/bench_fleet.py [drives[,drives...] [workers]]
+on two cores: 36 ms each. The table: this process alone, processes, and a Dask cluster of as many here, once these have
+started.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from on_page import write_table
 
 from calibrate.fleet.drives import fit_fleet
 from calibrate.fleet.workers import dask_workers, processes
 
+DRIVES, WORKERS = (100, 1000, 10_000), 2
 DEPTHS = 2.0 ** np.arange(7)
 HEADER = "queue_depth,iops,latency_us,block_size_KiB,read_pct\n"
 
@@ -74,7 +78,8 @@ def dask(workers: int) -> Iterator[Executor]:
 
 def growth(counts: Sequence[int], workers: int) -> Iterator[str]:
     """A row for each number of drives, by workers that have started."""
-    yield f"| drives | this process, s | {workers} processes, s | {workers} of Dask, s |\n|---:|---:|---:|---:|"
+    yield f"| drives | this process, s | {workers} processes, s | {workers} of Dask, s |"
+    yield "|---:|---:|---:|---:|"
     with processes(workers) as ours, dask(workers) as others:
         _row(workers, [None, ours, others])  # by which the workers import what they need
         for count in counts:
@@ -94,14 +99,18 @@ def _row(count: int, executors: Sequence[Executor | None]) -> str:
     return f"| {count} | {' | '.join(f'{s:.1f}' for s in took)} |"
 
 
-def main(drives: str = "50", workers: str = "1") -> None:
-    """The time of one fleet, or a table of several."""
-    counts = [int(n) for n in drives.split(",")]
+def main(drives: str = "", workers: str = "") -> None:
+    """The time of one fleet, or a table of several: on the page where no others were asked for."""
+    counts = [int(n) for n in drives.split(",")] if drives else DRIVES
     if len(counts) == 1:
-        one(counts[0], int(workers))
+        one(counts[0], int(workers or 1))
         return
-    for row in growth(counts, int(workers)):
+    rows = []
+    for row in growth(counts, int(workers or WORKERS)):
+        rows.append(row)
         print(row, flush=True)
+    if not drives:
+        write_table("howto-measure-a-drive.md", "growth of fleets", "\n".join(rows))
 
 
 if __name__ == "__main__":
