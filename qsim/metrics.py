@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -123,6 +124,26 @@ class ExactTimes(TimeDistribution, Protocol):
     def variance(self, of: str) -> float:
         """Integrated from P(T > t)."""
         return variance_from_tail(lambda t: self.survival(t, of), self.quantile(0.5, "W"))
+
+
+class Later(partial[Any]):
+    """A call that gives a field's value; it is made when the field is first read."""
+
+
+class _MadeWhenRead:
+    """A field of Metrics that may be given as Later."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, metrics: Metrics, owner: type[Metrics]) -> Any:
+        value = metrics.__dict__[self._name]
+        if type(value) is Later:
+            value = metrics.__dict__[self._name] = value()
+        return value
+
+    def __set__(self, metrics: Metrics, value: object) -> None:
+        metrics.__dict__[self._name] = value
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,6 +272,17 @@ class Metrics(Result):
             **more,
         )
 
+    def alike(self, **values: object) -> Self:
+        """The same but for these fields: quicker than making each field anew, where there are many alike.
+
+        >>> from qsim import MM1, solve
+        >>> solve(MM1(arrival_rate=16, service_rate=20)).alike(name="disk").name
+        'disk'
+        """
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **values)
+        return made
+
     def __getitem__(self, name: str) -> Metrics:
         """The station or class of that name.
 
@@ -341,6 +373,10 @@ class Metrics(Result):
         if self.times is None:
             raise NoFormulaError(f"quantiles of {self.model.kendall}", f"not known from {self.method}")
         return self.times
+
+
+for _name in ("stations", "states", "times"):
+    setattr(Metrics, _name, _MadeWhenRead(_name))
 
 
 def _each(function: Callable[[Any], float], given: Any) -> float | FloatArray:

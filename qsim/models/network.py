@@ -124,7 +124,7 @@ class Network:
         return tuple(
             name
             for name, station in self.stations.items()
-            if not station.is_delay or any(self.comes(c, name) for c in self.open_classes)
+            if station.servers != math.inf or any(self.comes(c, name) for c in self.open_classes)
         )
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
@@ -40,6 +40,12 @@ class ByName(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._given)
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._given.items()
+
+    def values(self) -> ValuesView[Any]:
+        return self._given.values()
 
     def __hash__(self) -> int:
         return hash(frozenset(self._given.items()))
@@ -119,14 +125,15 @@ class Station:
 
     def service_of(self, name: ClassName) -> Distribution | None:
         """The law of a class; None for one that is not served here."""
-        return self.service if isinstance(self.service, Distribution) else self.service.get(name)
+        given: Any = self.service
+        return given.get(name) if type(given) is ByName else given
 
     def visits_of(self, name: ClassName) -> float:
         """Mean visits of a class, 0 for one that is not served here."""
-        if self.service_of(name) is None:
+        given: Any = self.visits
+        if type(self.service) is ByName and name not in self.service:
             return 0.0
-        given = cast("float | Mapping[ClassName, float]", self.visits)
-        return given if isinstance(given, float) else given.get(name, 0.0)
+        return given.get(name, 0.0) if type(given) is ByName else given  # type: ignore[no-any-return]
 
     def mean_of(self, name: ClassName) -> float:
         """The mean service time of a class, 0 for one that is not served here."""
