@@ -232,15 +232,14 @@ def closed_queue(network: Network) -> ClosedQueue | None:
     if network.open_classes or len(network.closed_classes) != 1 or network.routing is not None:
         return None
     (name,) = network.closed_classes
-    coming = [s for s in network.stations.values() if s.visits_of(name) > 0]
-    queueing = [s for s in coming if not s.is_delay]
-    if len(queueing) != 1 or queueing[0].visits_of(name) != 1:
+    queueing = (s for s in network.stations.values() if not s.is_delay and s.visits_of(name) > 0)
+    station = next(queueing, None)
+    if station is None or station.visits_of(name) != 1 or next(queueing, None) is not None:
         return None
-    (station,) = queueing
     law = station.service_of(name)
     if law is None or station.speeds is not None or station.discipline != "FCFS":
         return None
-    think = math.fsum(s.visits_of(name) * s.mean_of(name) for s in coming if s.is_delay)
+    think = math.fsum(s.visits_of(name) * s.mean_of(name) for s in network.stations.values() if s.is_delay)
     queues = station.queues if station.own_queues else "shared"
     return ClosedQueue(network.population, think, law, station.servers, queues, station.capacity, network.kendall)
 

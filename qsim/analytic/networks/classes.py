@@ -11,16 +11,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.views import is_one_exponential, open_queue
-from qsim.distributions import Distribution
+from qsim.distributions import Distribution, Exponential
 from qsim.errors import NoFormulaError
 from qsim.models import Network, Station
 
 SHARING = ("PS", "LCFS-PR")
+EXPONENTIAL_ORDERS = ("FCFS", *SHARING)
+"""Those that keep product form where times are exponential, with one mean for all."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class ClassStation:
     @property
     def unusual(self) -> str:
         """Why no family of networks solves this station; empty where one does."""
-        if self.station.discipline not in ("FCFS", *SHARING):
+        if self.station.discipline not in EXPONENTIAL_ORDERS:
             return f"serves in the order {self.station.discipline}"
         if self.station.own_queues and self.station.queues != "random":
             return f"has a queue at each server, and sends customers to them in the way {self.station.queues!r}"
@@ -81,13 +84,54 @@ class ClassStation:
         return not self.unusual and (is_insensitive(self.station) or is_one_exponential(self.services))
 
 
+class Circle(NamedTuple):
+    """Customers that think and pass several single servers in each cycle, with the visits to each and its services."""
+
+    network: Network
+    population: int
+    think_time: float
+    visits: list[float]
+    services: list[float]
+
+
 @dataclass(frozen=True)
 class ClassNetwork:
     """The classes of a network, open ones first, and the stations where they queue."""
 
     network: Network
     classes: tuple[NetworkClass, ...]
-    stations: tuple[ClassStation, ...]
+
+    @cached_property
+    def stations(self) -> tuple[ClassStation, ...]:
+        """Those where somebody queues."""
+        names, found = self.network.classes, []
+        for i, (name, station) in enumerate(self.network.stations.items()):
+            visits = tuple(float(each.visits[i]) for each in self.classes)
+            if any(visits) and not station.is_delay:
+                laws = tuple(station.service_of(c) if v > 0 else None for c, v in zip(names, visits, strict=True))
+                found.append(ClassStation(name, laws, visits, station))
+        return tuple(found)
+
+    @cached_property
+    def circle(self) -> Circle | None:
+        """The network as one class among several single servers of exponential times; None for any other."""
+        if len(self.classes) != 1 or not self.classes[0].population:
+            return None
+        (name,), (only,) = self.network.classes, self.classes
+        thinking, passed, services = [], [], []
+        for station, visits in zip(self.network.stations.values(), only.visits.tolist(), strict=True):
+            law = station.service_of(name)
+            single = station.servers == 1 and station.speeds is None and station.discipline in EXPONENTIAL_ORDERS
+            if single and isinstance(law, Exponential) and visits > 0:
+                passed.append(visits)
+                services.append(law.mean)
+            elif station.is_delay:
+                thinking.append(visits * station.mean_of(name))
+            else:
+                return None
+        if len(passed) < 2:
+            return None
+        return Circle(self.network, only.population, math.fsum(thinking), passed, services)
 
     @property
     def kendall(self) -> str:
@@ -153,11 +197,4 @@ def class_network(network: Network) -> ClassNetwork | None:
     opens = [NetworkClass(network.mean_visits(c), rate=network.arrival_rate(c)) for c in network.open_classes]
     closed = network.closed_classes.items()
     classes = (*opens, *(NetworkClass(network.mean_visits(c), population=number) for c, number in closed))
-    stations = []
-    for i, (name, station) in enumerate(network.stations.items()):
-        visits = tuple(float(each.visits[i]) for each in classes)
-        if any(visits) and not station.is_delay:
-            named = zip(network.classes, visits, strict=True)
-            laws = tuple(station.service_of(c) if v > 0 else None for c, v in named)
-            stations.append(ClassStation(name, laws, visits, station))
-    return ClassNetwork(network, classes, tuple(stations))
+    return ClassNetwork(network, classes)

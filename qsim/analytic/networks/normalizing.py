@@ -211,6 +211,35 @@ def at_single_servers(thinking: float, demands: Sequence[float], population: int
     return Presence(*(each / each.sum(axis=1, keepdims=True) for each in terms))
 
 
+class Found(NamedTuple):
+    """What an arrival finds at each station: how many on average, and with which probability any."""
+
+    present: list[float]
+    busy: list[float]
+
+
+def found_at_single_servers(thinking: float, demands: FloatArray, others: int) -> Found:
+    """What one customer more than the ``others`` finds, in the unit of :func:`time_unit`: from G alone, without any Fᵢ.
+
+    The theory is in :mod:`qsim.analytic.networks.single_servers`.
+
+    >>> found_at_single_servers(0.0, np.array([1.0, 0.5]), others=1)  # alone with one other, who is where its demand is
+    Found(present=[0.6666666666666666, 0.3333333333333333], busy=[0.6666666666666666, 0.3333333333333333])
+    """
+    if not others:
+        return Found([0.0] * demands.size, [0.0] * demands.size)
+    powers = np.empty((others, demands.size))
+    powers[:] = demands
+    np.multiply.accumulate(powers, out=powers)
+    sums = powers.sum(axis=1)
+    sums[0] += thinking
+    constants = np.ones(others + 1)  # G(others) first, G(0) = 1 last
+    for n in range(1, others + 1):
+        constants[-1 - n] = sums[:n].dot(constants[-n:]) / n
+    shares = constants[1:] / constants[0]
+    return Found((shares @ powers).tolist(), np.minimum(powers[0] * shares[0], 1.0).tolist())
+
+
 def _with_single_server(demand: float, constants: Sequence[float]) -> list[float]:
     """The constants G(0), G(1), ... with one more station: G(n) + D·G'(n - 1)."""
     found, fewer = [], 0.0

@@ -38,7 +38,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.networks import normalizing
+from qsim.analytic.networks import normalizing, single_servers
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, ClassStation, class_network
 from qsim.analytic.networks.normalizing import Centre, Presence
@@ -84,6 +84,8 @@ def centres_of(view: ClassNetwork) -> list[Centre] | None:
 
 def applies(view: ClassNetwork) -> bool:
     """Closed classes, every station of a kind that keeps product form; several classes of few customers."""
+    if view.circle is not None:
+        return True
     if view.arrival_rates or not view.stations or not view.has_product_form:
         return False
     return len(view.populations) == 1 or centres_of(view) is not None
@@ -91,6 +93,8 @@ def applies(view: ClassNetwork) -> bool:
 
 def solve(view: ClassNetwork) -> Metrics:
     """Exact; raises NoFormulaError where one class is so large that the convolutions take more than ten seconds."""
+    if view.circle is not None and view.circle.population <= normalizing.FEW:
+        return single_servers.solve(view.circle, METHOD)
     if len(view.populations) == 1:
         require_few_states(view, view.populations[0])
     centres = centres_of(view)
