@@ -16,6 +16,7 @@ QUICK = {
     "bench_engines.py": ["1", "1e6"],
     "bench_fit.py": ["1"],
     "bench_lab_browser.py": ["2"],
+    "bench_network.py": ["2"],
     "peers.py": ["1", "500"],
     "real_application.py": ["--quick"],
 }
