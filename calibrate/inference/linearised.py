@@ -38,12 +38,10 @@ def linearised(
     Every parameter needs a prior, at whose median the descent begins; ``predict_log`` maps parameters (n, d) in natural
     units to logarithms (n, k) of what would be observed.
     """
-    known = [(p.prior_median, (p.prior_log_sd or np.nan) ** -2.0, p.low, p.high) for p in parameters]
-    median, precision, low, high = np.array(known, dtype=float).T
-    prior = _Prior(np.log(median), precision, np.log(low), np.log(high))
+    prior = _Prior.of(parameters)
     sizes, log_prior = misfit.sizes()
     correlation = process.seen(observed.used).among(observed.used)
-    theta = np.clip(prior.centre, prior.low, prior.high)
+    theta = prior.start
     rows: list[Array] = []
     evidence, spread = [], []
     for size in sizes:
@@ -58,6 +56,13 @@ def linearised(
     return Weights.of(np.exp(rows), sizes, np.array(evidence) + log_prior, np.array(spread))
 
 
+def most_probable(parameters: Sequence[Parameter], predict_log: Callable[[Array], Array], observed: Observed) -> Array:
+    """The most probable parameters (d,) where measurements miss the model by their ``noise`` alone."""
+    prior = _Prior.of(parameters)
+    theta, _, _ = _descend(prior.start, prior, predict_log, observed.log, np.diag(observed.noise**2))
+    return np.exp(theta)
+
+
 class _Prior(NamedTuple):
     """Centres, precisions and bounds of the log parameters, (d,) each."""
 
@@ -65,6 +70,18 @@ class _Prior(NamedTuple):
     precision: Array
     low: Array
     high: Array
+
+    @classmethod
+    def of(cls, parameters: Sequence[Parameter]) -> _Prior:
+        """The priors of parameters, each of which needs one."""
+        known = [(p.prior_median, (p.prior_log_sd or np.nan) ** -2.0, p.low, p.high) for p in parameters]
+        median, precision, low, high = np.array(known, dtype=float).T
+        return cls(np.log(median), precision, np.log(low), np.log(high))
+
+    @property
+    def start(self) -> Array:
+        """The centres, inside the bounds."""
+        return np.clip(self.centre, self.low, self.high)
 
 
 def _descend(

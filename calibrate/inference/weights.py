@@ -160,6 +160,10 @@ class Predictive:
     unexplained: Array
     noise: float = 0.0
 
+    def moved(self, by: Array) -> Predictive:
+        """The same spread around means that are higher by ``by`` (m,)."""
+        return replace(self, mean=self.mean + by)
+
     @property
     def covariance(self) -> Array:
         """The covariance (m, m) of different new measurements, over all rows."""

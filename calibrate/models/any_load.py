@@ -73,6 +73,7 @@ class AnyLoad(OnsetPNorm):
     name = "p-norm with onset, any load"
     assumption = "while n requests are present they are served at a rate X(n), a p-norm with onset, however they come"
     process = MisfitProcess(length=1.0, own=1.0)
+    plain = None
     strata: Sequence[Stratum] = (
         Stratum(0.1, {"p": SHARP, "onset": 1.0, "scv": CONSTANT}),
         Stratum(0.2, {"p": SHARP, "onset": 1.0}),

@@ -34,6 +34,7 @@ from calibrate.models.closed import (
     is_past_its_peak,
 )
 from calibrate.models.curves import TIMES, CurveModel
+from calibrate.models.plain_p_norm import PLAIN, plain_p_norm, shift
 from calibrate.points import OpenFacts, Points
 from measure.auditing.curve_shape import BUSY
 from measure.errors import DataError
@@ -232,6 +233,7 @@ class Calibration:
         used: Any = {name: tuple(column.tolist()) for name, column in zip(USED, columns, strict=True)}
         pairs = [(p, np.column_stack([p.load, p.throughput_per_s]).tolist()) for p in points.also]
         also = [{**p.load_type.to_dict(), "points": of_kind} for p, of_kind in pairs]
+        plain = plain_p_norm(points) if peak is None and curve_model.plain is not None else None
         return cls(
             model=curve_model.name,
             assumption=curve_model.assumption,
@@ -244,7 +246,7 @@ class Calibration:
             points=points,
             between_runs=points.between_runs,
             known_peak_per_s=peak,
-            details={ALSO: also} if also else {},
+            details={**({ALSO: also} if also else {}), **({PLAIN: plain} if plain else {})},
             **used,
         )
 
@@ -365,11 +367,19 @@ class Calibration:
 
     def measurements(self, loads: Array, what: Observable = "throughput") -> Predictive:
         """The predictive distribution of new measurements at ``loads`` (m,), in logarithms."""
-        return predictive(self._known(what), loads)
+        known = self._known(what)
+        found = predictive(known, loads)
+        if (plain := self._plain) is None or what != "throughput":
+            return found
+        return found.moved(shift(*plain, known, loads, found.weight @ found.mean))
 
     def expected(self, loads: Array, what: Observable = "throughput") -> Array:
         """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
-        return np.asarray(np.exp(expected(self._known(what), loads)))
+        known = self._known(what)
+        found = expected(known, loads)
+        if (plain := self._plain) is None or what != "throughput":
+            return np.asarray(np.exp(found))
+        return np.asarray(np.exp(found + shift(*plain, known, loads, found)))
 
     def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, IntArray]:
         """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.
@@ -392,6 +402,14 @@ class Calibration:
             missed[sizes == size] = z[sizes == size, 1 : 1 + axes.shape[1]] @ axes.T
         along = np.einsum("kmr,kr->km", known.slopes[rows], z[:, 1 + AXES :])
         return known.mean[rows] + along + missed, rows
+
+    @property
+    def _plain(self) -> tuple[CurveModel, Array] | None:
+        """The plain model and its most probable values, where they share the prediction: not of drawn devices."""
+        model, values = self.curve_model, self.details.get(PLAIN)
+        if model.plain is None or values is None or len(self.table) == 1:
+            return None
+        return model.plain, np.array(values)
 
     def _known(self, what: Observable) -> Known:
         """The table and the calibration points' ``what``."""

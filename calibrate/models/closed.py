@@ -226,6 +226,12 @@ ONSET = 3
 """The column of the onset."""
 
 
+def sharpness_told_by(points: Points) -> float | None:
+    """The median of p's prior by the spread of latencies at the deepest point; None where no spread is known."""
+    known = points.closed.latency_cv, points.closed.latency_p99
+    return sharpness_by_spread(*(np.nan if v is None else float(v[-1]) for v in known))
+
+
 class OnsetPNorm(PNorm):
     """The p-norm with a load-dependent idle latency r(N): N / r(N) instead of N / R1.
 
@@ -236,6 +242,7 @@ class OnsetPNorm(PNorm):
     """
 
     name = "p-norm with onset"
+    plain: CurveModel | None = PNorm()
     assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
     strata: Sequence[Stratum] = (
         Stratum(0.2, {"p": SHARP, "onset": 1.0}),
@@ -251,8 +258,7 @@ class OnsetPNorm(PNorm):
     def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
         """The parameters with a prior of sharpness from the spread of latencies at the deepest point."""
         known = super().parameters_of(points)
-        cv, p99 = (np.nan if v is None else float(v[-1]) for v in (points.closed.latency_cv, points.closed.latency_p99))
-        sharpness = sharpness_by_spread(cv, p99)
+        sharpness = sharpness_told_by(points)
         if sharpness is None:
             return known
         return tuple(replace(p, prior_median=sharpness) if p.name == "p" else p for p in known)
@@ -286,6 +292,7 @@ class Declining(OnsetPNorm):
     name = "p-norm with onset and decline"
     assumption = "as the p-norm with onset, and every pair of requests in flight has a cost, so that throughput falls"
     declines = True
+    plain = None
     strata = (
         Stratum(0.1, {"p": SHARP, "onset": 1.0}),
         Stratum(0.2, {"p": 1.0, "onset": 1.0}),
@@ -399,6 +406,7 @@ class Copies(ClosedModel):
         self.process = SharedLoad(base.process.length, base.process.own, base.process.pivot, factor)
         self.misfit = base.misfit
         self.declines, self.is_formula = base.declines, base.is_formula
+        self.plain = Copies(base.plain, factor) if isinstance(base.plain, ClosedModel) else None
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> Sequence[Parameter]:  # type: ignore[override]
         return self.base.parameters(loads, throughput, response)

@@ -43,6 +43,8 @@ class CurveModel(ABC):
     process: MisfitProcess
     is_formula = True
     """Whether a curve is a formula, not a loop over populations."""
+    plain: CurveModel | None = None
+    """The model that shares the predicted throughput where a fit has its most probable values."""
 
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
