@@ -45,6 +45,14 @@ def test_the_default_model_is_not_behind_the_best_baseline_at_the_worst_tenth(
     assert model <= BEHIND_AT_P90 * min(worst.values()), worst
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("the default model over docs/data")
+@pytest.mark.parametrize("percent", [50, 90])
+def test_from_depths_1_8_and_64_the_default_model_is_not_behind_the_p_norm_at_all(percent: float) -> None:
+    model, rival = (np.percentile(pooled(name, [(1.0, 8.0, 64.0)]), percent) for name in (MODEL, RIVAL))
+    assert model <= rival
+
+
 @pytest.mark.parametrize("use", [*script.PAIRS, *script.TRIPLES])
 def test_every_predictor_is_judged_by_the_same_points(use: Sequence[float]) -> None:
     baselines = [p for name, p in script.PREDICTORS.items() if name != MODEL]
