@@ -160,9 +160,15 @@ class Predictive:
     unexplained: Array
     noise: float = 0.0
 
-    def moved(self, by: Array) -> Predictive:
-        """The same spread around means that are higher by ``by`` (m,)."""
-        return replace(self, mean=self.mean + by)
+    def shared_with(self, others: Array, share: float) -> Predictive:
+        """Mixed with means that are higher by ``others`` (m,), which have this share of the weight.
+
+        Each row keeps its spread, moves by the share, and has the variance between the two as one more direction.
+        """
+        between = np.sqrt(share * (1 - share)) * others
+        slopes = np.concatenate([self.slopes, np.broadcast_to(between[:, None], (*self.mean.shape, 1))], axis=2)
+        deviation = np.sqrt(self.deviation**2 + between**2)
+        return replace(self, mean=self.mean + share * others, deviation=deviation, slopes=slopes)
 
     @property
     def covariance(self) -> Array:

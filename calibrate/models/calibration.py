@@ -34,7 +34,7 @@ from calibrate.models.closed import (
     is_past_its_peak,
 )
 from calibrate.models.curves import TIMES, CurveModel
-from calibrate.models.plain_p_norm import PLAIN, plain_p_norm, shift
+from calibrate.models.plain_p_norm import PLAIN, SHARE, plain_over, plain_p_norm
 from calibrate.points import OpenFacts, Points
 from measure.auditing.curve_shape import BUSY
 from measure.errors import DataError
@@ -371,7 +371,7 @@ class Calibration:
         found = predictive(known, loads)
         if (plain := self._plain) is None or what != "throughput":
             return found
-        return found.moved(shift(*plain, known, loads, found.weight @ found.mean))
+        return found.shared_with(plain_over(*plain, known, loads, found.weight @ found.mean), SHARE)
 
     def expected(self, loads: Array, what: Observable = "throughput") -> Array:
         """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
@@ -379,7 +379,7 @@ class Calibration:
         found = expected(known, loads)
         if (plain := self._plain) is None or what != "throughput":
             return np.asarray(np.exp(found))
-        return np.asarray(np.exp(found + shift(*plain, known, loads, found)))
+        return np.asarray(np.exp(found + SHARE * plain_over(*plain, known, loads, found)))
 
     def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, IntArray]:
         """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.

@@ -57,12 +57,12 @@ def plain_p_norm(points: Points) -> tuple[float, ...] | None:
     return tuple(most_probable(known, lambda values: model.log_throughput(values, loads), observed).tolist())
 
 
-def shift(model: CurveModel, values: Array, known: Known, loads: Array, middle: Array) -> Array:
-    """What is added to the logarithms of predictions at ``loads``, whose means are ``middle`` (m,), so that both share.
+def plain_over(model: CurveModel, values: Array, known: Known, loads: Array, middle: Array) -> Array:
+    """Logarithms (m,) of the plain ``model`` with ``values`` over predictions at ``loads`` whose means are ``middle``.
 
-    ``model`` with ``values`` is the plain one; what it misses at the known points is carried to the loads.
+    What the plain model misses at the known points is carried to the loads.
     """
     at = np.concatenate([known.used, loads])
     there, k = np.log(model.curve(values[None], at)[0][0]), len(known.used)
     gain = known.carried(np.array([MISSED]), loads)[0][0]
-    return np.asarray(SHARE * (there[k:] + gain @ (np.log(known.observed) - there[:k]) - middle))
+    return np.asarray(there[k:] + gain @ (np.log(known.observed) - there[:k]) - middle)
