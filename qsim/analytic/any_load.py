@@ -44,7 +44,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim._types import FloatArray
-from qsim.analytic.open.birth_death import weights
 
 
 class Spacing(NamedTuple):
@@ -67,6 +66,9 @@ LEAST, NEXT_TO_NONE = 1e-300, 1e-6
 
 NONE = -300.0
 """The logarithm of a probability that adds nothing, and whose products with others are still floats."""
+
+UNSEEN, MANY = 32.0, 32
+"""Of ``MANY`` nodes and more, those are left out that are less probable than others by e to this power, in all rows."""
 
 _LOG_GAMMA = np.frompyfunc(math.lgamma, 1, 1)
 
@@ -129,11 +131,11 @@ class Curves:
         ``variability`` is V, one or (w,), of services alone: (1 + cs²) / 2. The law of the thinking does not matter.
         """
         grid = _from_both_ends(population, self.spacing)
-        work = grid.sums(self.log_rates_at(grid.n))
-        steps = np.subtract(_thinking_steps(population, think_time, self.spacing), work, out=work)
-        chain = _stretched(grid, steps, self._full, variability, np.zeros(len(steps)))
-        less, variance = chain.moments(population)
-        thinking, mean = np.maximum(-less, LEAST), np.maximum(chain.moments()[0], LEAST)  # either may be next to none
+        work = self._work_to(grid)
+        logs = np.subtract(_thinking_alone(population, think_time, self.spacing)[:, None], work, out=work)
+        chain = _stretched(grid, logs, self._full, variability, 0 * self._full)
+        mean, less, variance = chain.moments(population)
+        thinking, mean = np.maximum(-less, LEAST), np.maximum(mean, LEAST)  # either may be next to none
         variance = np.where(mean < NEXT_TO_NONE, mean, variance)  # as of the Poisson law, which it then is
         response = think_time * mean / thinking
         sensitivity = variance / mean * population / thinking
@@ -155,17 +157,19 @@ class Curves:
         """
         last = np.exp(self.log_rate[:, -1])
         rate = np.asarray(np.asarray(rate, dtype=float) + 0 * last)
-        steps = self._grid.width * np.log(np.maximum(rate, LEAST))[..., None] - self._work
         served = rate < np.inf if limited else rate < last
         ratio = np.where(served & (not limited), rate / last, 0.0)
-        chain = _stretched(self._grid, steps, self._full, variability, ratio)
-        mean, variance = chain.moments()
+        full, v, ratio = (np.broadcast_to(each, rate.shape).ravel() for each in (self._full, variability, ratio))
+        logs = np.multiply.outer(self._grid.present, np.log(np.maximum(rate, LEAST)))
+        logs -= self._work.reshape(len(logs), *(1,) * (rate.ndim - 1), -1)
+        chain = _stretched(self._grid, logs.reshape(len(logs), -1), full, v, ratio)
+        mean, _, variance = chain.moments()
         if gap_scv < 1:
-            busy = rate / np.exp(self.log_rate.max(axis=1))
-            mean = mean - (1 - _shorter(busy, np.asarray(variability), gap_scv)) * chain.waiting(self._full)
-        mean, variance = (np.where(served, value, np.inf) for value in (mean, variance))
+            busy = rate.ravel() / np.exp(np.broadcast_to(self.log_rate.max(axis=1), rate.shape).ravel())
+            mean = mean - (1 - _shorter(busy, v, gap_scv)) * chain.waiting(full)
+        mean, variance = (np.where(served, value.reshape(rate.shape), np.inf) for value in (mean, variance))
         sensitivity = np.where(served, variance / np.where(served, mean, 1.0), np.inf)
-        beyond = np.where(served, chain.beyond(self.known), 1.0)
+        beyond = np.where(served, chain.beyond(self.known).reshape(rate.shape), 1.0)
         return Present(mean, variance, np.minimum(rate, last), mean / np.maximum(rate, LEAST), sensitivity, beyond)
 
     def with_mean(self, mean: float, variability: FloatArray | float = 1.0) -> Present:
@@ -182,19 +186,32 @@ class Curves:
 
     def log_rates_at(self, at: FloatArray) -> FloatArray:
         """ln X (w, k) at ``at`` (k,), linear in ln n between nodes; beyond the last node the last rate stays."""
-        left, right, part = _between(self.n.tobytes(), np.asarray(at, dtype=float).tobytes())
-        found, last = self.log_rate.take(left, axis=1), self.log_rate.take(right, axis=1)
-        found += np.multiply(np.subtract(last, found, out=last), part, out=last)
-        return found
+        return _interpolated(self.n, self.log_rate.T, np.asarray(at, dtype=float)).T
+
+    def _work_to(self, grid: _Grid) -> FloatArray:
+        """The sums (k, w) of ln X over the numbers up to each that is present on a ``grid``; 1 is its first node."""
+        alike = _alike(self.n.tobytes(), grid.n.tobytes())
+        further = grid.n[alike - 1 :]
+        work = np.empty((grid.present.size, len(self.log_rate)))
+        work[:alike] = self._work[:alike]
+        _summed(further, _interpolated(self.n, self._by_node, further), self._work[alike], out=work[alike:])
+        return work
+
+    @cached_property
+    def _by_node(self) -> FloatArray:
+        """ln X (m, w): the rates of all curves at a node lie together, as chains take one node after the other."""
+        return np.ascontiguousarray(self.log_rate.T)
 
     @cached_property
     def _grid(self) -> _Grid:
-        return _Grid(self.n)
+        return _Grid.to(self.n)
 
     @cached_property
     def _work(self) -> FloatArray:
-        """The sums of ln X from node to node (w, m)."""
-        return self._grid.sums(self.log_rate)
+        """The sums (m + 1, w) of ln X over the numbers up to 0 and to each node, of which 1 is the first."""
+        work = np.zeros((self.n.size + 1, len(self.log_rate)))
+        _summed(self.n, self._by_node, self._by_node[0], out=work[1:])
+        return work
 
     @cached_property
     def _full(self) -> FloatArray:
@@ -204,34 +221,55 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """The nodes ``n`` (m,) of a chain: sums over what is present are trapezoids."""
+    """Numbers ``present`` (m,) of a chain, and how many of them each stands for: its ``share`` (m,) of a trapezoid."""
 
-    n: FloatArray
+    present: FloatArray
+    share: FloatArray
 
-    @cached_property
-    def width(self) -> FloatArray:
-        """From the node before (m,)."""
-        return np.diff(self.n, prepend=0.0)
+    @classmethod
+    def to(cls, n: FloatArray) -> _Grid:
+        """0 and the nodes ``n``."""
+        present = np.concatenate(([0.0], n))
+        share = np.ones(present.size)
+        share[1:-1] = 0.5 * (present[2:] - present[:-2])
+        share[-1] = 0.5 * (present[-1] - present[-2] + 1)
+        return cls(present, share)
 
-    @cached_property
-    def present(self) -> FloatArray:
-        """0 and the nodes (m + 1,)."""
-        return np.concatenate(([0.0], self.n))
+    @property
+    def n(self) -> FloatArray:
+        """The nodes, without 0."""
+        return self.present[1:]
 
-    @cached_property
-    def share(self) -> FloatArray:
-        """How many numbers present (m + 1,) each of 0 and the nodes stands for."""
-        share = np.ones(self.present.size)
-        share[1:-1] = 0.5 * (self.present[2:] - self.present[:-2])
-        share[-1] = 0.5 * (self.width[-1] + 1)
-        return share
+    def part(self, first: int, end: int) -> _Grid:
+        """The numbers from the ``first`` place to before the ``end``."""
+        return _Grid(self.present[first:end], self.share[first:end])
 
-    def sums(self, log_rate: FloatArray) -> FloatArray:
-        """The sum of ln X(k) (w, m) over the k from one node to the next, that one included."""
-        sums = (0.5 * self.width + 0.5) * log_rate
-        sums[:, 1:] += (0.5 * self.width[1:] - 0.5) * log_rate[:, :-1]
-        sums[:, 0] += (0.5 * self.width[0] - 0.5) * log_rate[:, 0]
-        return np.asarray(sums)
+
+def _summed(n: FloatArray, log_rate: FloatArray, first: FloatArray, out: FloatArray) -> None:
+    """The sums ``out`` (m, w) of ln X over the numbers up to each of ``n`` (m,); that up to the first is ``first``."""
+    half = 0.5 * np.diff(n)[:, None]
+    out[0] = first
+    np.multiply(log_rate[1:], half + 0.5, out=out[1:])
+    out[1:] += (half - 0.5) * log_rate[:-1]
+    np.cumsum(out, axis=0, out=out)
+
+
+def _interpolated(n: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """Values (k, w) at ``at`` (k,) from those (m, w) at ``n``, linear in ln n; beyond the last that stays."""
+    left, right, part = _between(n.tobytes(), at.tobytes())
+    found, last = values.take(left, axis=0), values.take(right, axis=0)
+    last -= found
+    last *= part[:, None]
+    found += last
+    return found
+
+
+@lru_cache(maxsize=64)
+def _alike(n: bytes, other: bytes) -> int:
+    """How many of the first nodes ``n`` are those of the ``other``."""
+    ours, theirs = np.frombuffer(n), np.frombuffer(other)
+    least = min(ours.size, theirs.size)
+    return int(np.argmin(np.append(ours[:least] == theirs[:least], False)))
 
 
 @lru_cache(maxsize=64)
@@ -249,98 +287,130 @@ def _from_both_ends(population: float, spacing: Spacing) -> _Grid:
     """Nodes to ``population``, as dense where few are elsewhere as where few are present."""
     forth = nodes(population, spacing)
     forth = forth[forth <= 0.5 * population + 1]
-    return _Grid(np.unique(np.concatenate([forth, population - forth[forth < population], [population]])))
+    return _Grid.to(np.unique(np.concatenate([forth, population - forth[forth < population], [population]])))
 
 
 @lru_cache(maxsize=64)
-def _thinking_steps(population: float, think_time: float, spacing: Spacing) -> FloatArray:
-    """The steps (k,) of ln p from node to node by those who think alone: of ln of N! / (N-n)! Z^-n."""
-    at = _from_both_ends(population, spacing).n
+def _thinking_alone(population: float, think_time: float, spacing: Spacing) -> FloatArray:
+    """ln p (k + 1,) by those who think alone: ln of N! / (N-n)! Z^-n."""
+    at = _from_both_ends(population, spacing).present
     free = np.array(math.lgamma(population + 1) - _LOG_GAMMA(population - at + 1), dtype=float)
-    return np.asarray(np.diff(free - at * math.log(think_time), prepend=0.0))
+    return np.asarray(free - at * math.log(think_time))
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """The weights ``share`` (..., m + 1) of the ``grid``, up to a factor, and ``more`` (...) beyond it.
+    """The probabilities ``p`` (m, w) of each number on the ``grid``, up to a factor, and ``more`` (w,) beyond it.
 
-    The latter is geometric with ``ratio`` (...).
+    The latter is geometric with ``ratio`` (w,).
     """
 
     grid: _Grid
-    share: FloatArray
+    p: FloatArray
     more: FloatArray
     ratio: FloatArray
 
-    def moments(self, about: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """Mean, less ``about``, and variance (...) of the number present."""
-        apart = self.grid.present - about
-        whole = self.share.sum(axis=-1) + self.more
-        further = apart[-1] + 1 / (1 - self.ratio)  # mean and variance of the geometric part
-        spread = self.ratio / (1 - self.ratio) ** 2
-        mean = (self.share @ apart + self.more * further) / whole
-        squares = (self.share @ apart**2 + self.more * (further**2 + spread)) / whole
-        return mean, np.maximum(squares - mean**2, 1e-12)
+    @cached_property
+    def whole(self) -> FloatArray:
+        """The sum (w,) of all probabilities."""
+        return self.grid.share @ self.p + self.more
+
+    def moments(self, about: float = 0.0) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean, mean less ``about``, and variance (w,) of the number present."""
+        present, apart = self.grid.present, self.grid.present - about
+        mean, less, squares = self.grid.share * np.array([present, apart, apart**2]) @ self.p
+        if self.more.any():  # mean and variance of the geometric part
+            one, spread = 1 / (1 - self.ratio), self.ratio / (1 - self.ratio) ** 2
+            mean += self.more * (present[-1] + one)
+            less += self.more * (apart[-1] + one)
+            squares += self.more * ((apart[-1] + one) ** 2 + spread)
+        mean, less, squares = mean / self.whole, less / self.whole, squares / self.whole
+        return mean, less, np.maximum(squares - less**2, 1e-12)
 
     def beyond(self, known: float) -> FloatArray:
-        """The probability (...) that more than ``known`` are present."""
+        """The probability (w,) that more than ``known`` are present."""
         if math.isinf(known):
             return 0 * self.more
-        if known >= self.grid.n[-1]:
-            more = self.more * self.ratio ** min(known - self.grid.n[-1], 1e6)
+        if known >= self.grid.present[-1]:
+            more = self.more * self.ratio ** min(known - self.grid.present[-1], 1e6)
         else:
-            more = self.share[..., self.grid.present > known].sum(axis=-1) + self.more
-        return np.asarray(more / (self.share.sum(axis=-1) + self.more))
+            more = (self.grid.share * (self.grid.present > known)) @ self.p + self.more
+        return np.asarray(more / self.whole)
 
     def waiting(self, full: FloatArray) -> FloatArray:
-        """The mean number present (...) beyond ``full`` (w,)."""
-        above = np.maximum(self.grid.present - full[:, None], 0.0)
-        further = self.more * (above[:, -1] + 1 / (1 - self.ratio))
-        whole = self.share.sum(axis=-1) + self.more
-        return np.asarray((np.einsum("...m,...m->...", self.share, above) + further) / whole)
-
-    def odds_of_waiting(self, busy: FloatArray, idle: FloatArray) -> FloatArray:
-        """How many times as probable it is (...) that all servers are ``busy`` than that they are not."""
-        waits = np.einsum("...m,...m->...", self.share, busy) + self.more
-        return np.asarray(waits / np.maximum(np.einsum("...m,...m->...", self.share, idle), LEAST))
-
-
-def _chain(grid: _Grid, steps: FloatArray, ratio: FloatArray) -> _Chain:
-    """The chain of logarithmic ``steps`` (..., m) and of a ``ratio`` (...) beyond the last node."""
-    p = weights(steps, NONE)
-    more = p[..., -1] * ratio / (1 - ratio)
-    return _Chain(grid, np.multiply(p, grid.share, out=p), more, ratio)
+        """The mean number present (w,) beyond ``full`` (w,)."""
+        above = np.maximum(self.grid.present[:, None] - full, 0.0)
+        further = self.more * (above[-1] + 1 / (1 - self.ratio))
+        above *= self.p
+        return np.asarray((self.grid.share @ above + further) / self.whole)
 
 
 def _stretched(
-    grid: _Grid, steps: FloatArray, full: FloatArray, variability: FloatArray | float, ratio: FloatArray
+    grid: _Grid, logs: FloatArray, full: FloatArray, variability: FloatArray | float, ratio: FloatArray
 ) -> _Chain:
-    """As ``_chain``, with waiting stretched by ``variability``, one or (w,).
+    """The chain of ``logs`` (m, w) of p on the ``grid``, with waiting stretched by ``variability``, one or (w,).
 
-    ``full`` (w,) is the number present from which an arrival waits. What is not waiting stays in proportion, and so
-    does the chance to wait.
+    Beyond the grid it is geometric with ``ratio`` (w,). ``full`` (w,) is the number present from which an arrival
+    waits. What is not waiting stays in proportion, and so does the chance to wait.
     """
-    chain, v = _chain(grid, steps, ratio), np.asarray(variability, dtype=float) + 0 * full
+    v = np.maximum(variability, NEXT_TO_NONE) + 0 * full
+    grid, logs, ratio = _likely(grid, logs, v, ratio)
+    p, more = _p(logs, ratio)
     if (v == 1).all():
-        return chain
-    above = grid.present - full[:, None]
-    longer = steps / grid.width
-    np.negative(np.abs(longer, out=longer), out=longer)
-    np.exp(longer, out=longer)  # how much less probable one more is, or one fewer
-    longer *= 1 - 1 / v[:, None]
-    longer += 1 / v[:, None]
-    np.log(longer, out=longer)
-    waiting = np.clip(above[:, 1:], 0.0, grid.width)
-    longer *= np.copysign(waiting, steps, out=waiting if steps.ndim == 2 else None)
-    longer += steps
-    made = _chain(grid, longer, _longer(ratio, v))
+        return _Chain(grid, p, more, ratio)
+    first = max(int(np.searchsorted(grid.present, full.min() - 1)) - 1, 0)  # with fewer present, nobody waits
+    seen, share, ratio = p[first:], grid.share[first:], _longer(ratio, v)
+    above = grid.present[first:, None] - full
+    queued, beyond = _p(_stretch(logs[first:], np.diff(grid.present[first:])[:, None], above, v), ratio)
     above += 1
-    busy = np.clip(above, 0.0, 1.0, out=above)
-    idle = 1 - busy
-    factor = chain.odds_of_waiting(busy, idle) / np.maximum(made.odds_of_waiting(busy, idle), LEAST)
-    busy = np.multiply(busy, factor[..., None], out=busy if factor.ndim == 1 else None)
-    busy += idle
-    return replace(made, share=np.multiply(made.share, busy, out=made.share), more=made.more * factor)
+    busy = np.minimum(np.maximum(above, 0.0, out=above), 1.0, out=above)
+    queued *= busy
+    busy *= seen
+    alike = (share @ busy + more) / np.maximum(share @ queued + beyond, LEAST)
+    queued *= alike
+    seen -= busy
+    seen += queued
+    return _Chain(grid, p, beyond * alike, ratio)
+
+
+def _likely(grid: _Grid, logs: FloatArray, v: FloatArray, ratio: FloatArray) -> tuple[_Grid, FloatArray, FloatArray]:
+    """The part of a chain that is seen, with ``logs`` of at most 0; ``v`` (w,) stretches what falls off.
+
+    Few of the many may be present, or all but a few: what is at either end does not hide the others.
+    """
+    size = len(logs)
+    inner = logs[1:-1].max(axis=0, initial=-np.inf)
+    top = np.maximum(np.maximum(logs[0], logs[-1]), inner)
+    first, end = 0, size
+    if size > MANY:
+        least = inner - UNSEEN * np.maximum(v, 1.0)
+        seen = (logs > least).any(axis=1)
+        seen[-1] |= (logs[-1] - 3 * np.log1p(-ratio) > least).any()  # as the variance of what is geometric
+        first, end = int(seen.argmax()), size - int(seen[::-1].argmax())
+    return grid.part(first, end), logs[first:end] - top, ratio if end == size else 0 * ratio
+
+
+def _p(logs: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """p (m, w), up to a factor, from its ``logs`` of at most 0, and the sum (w,) of what is geometric beyond."""
+    p = np.maximum(logs, NONE)
+    np.exp(p, out=p)
+    return p, p[-1] * ratio / (1 - ratio)
+
+
+def _stretch(logs: FloatArray, width: FloatArray, above: FloatArray, v: FloatArray) -> FloatArray:
+    """``logs`` (m, w), in place and at most 0: each step of a ``width`` is stretched by ``v`` where ``above`` 0."""
+    apart = logs[1:] - logs[:-1]
+    longer = np.abs(apart)
+    longer *= -1 / width
+    np.expm1(longer, out=longer)  # how much less probable one more is, or one fewer
+    longer *= 1 - 1 / v
+    np.log1p(longer, out=longer)
+    waiting = np.maximum(above[1:], 0.0)
+    np.minimum(waiting, width, out=waiting)
+    longer *= np.copysign(waiting, apart, out=waiting)
+    logs[1:] += np.cumsum(longer, axis=0, out=longer)
+    logs -= logs.max(axis=0)
+    return logs
 
 
 def _shorter(busy: FloatArray, variability: FloatArray, gap_scv: float) -> FloatArray:

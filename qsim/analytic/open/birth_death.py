@@ -51,16 +51,11 @@ def require_few_states(model: Described, states: int) -> None:
         raise NoFormulaError(model.kendall, f"it has {states:,} states, more than the {MOST_STATES:,} of a table")
 
 
-def weights(log_ratios: FloatArray, least: float = -math.inf) -> FloatArray:
-    """p(0), p(1), ... up to a common factor, the largest of them 1, from log(p(n + 1)/p(n)); a chain in each row.
-
-    No logarithm of a p is below ``least``: sums take no notice, and numbers too small for a float make them slow.
-    """
+def weights(log_ratios: FloatArray) -> FloatArray:
+    """p(0), p(1), ... up to a common factor, the largest of them 1, from log(p(n + 1)/p(n)); a chain in each row."""
     logs = np.zeros((*log_ratios.shape[:-1], log_ratios.shape[-1] + 1))
     np.cumsum(log_ratios, axis=-1, out=logs[..., 1:])
     logs -= logs.max(axis=-1, keepdims=True)
-    if least > -math.inf:
-        np.maximum(logs, least, out=logs)
     return np.asarray(np.exp(logs, out=logs))
 
 

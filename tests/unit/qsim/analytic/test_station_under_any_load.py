@@ -1,12 +1,15 @@
 """A station X(n) under thinking customers and arrivals, against the exact formulas of the textbook's queues."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
 from qsim import MG1, Deterministic, Exponential, MMc, MMcN, Open, solve
-from qsim.analytic.any_load import Curves, nodes
+from qsim.analytic import any_load
+from qsim.analytic.any_load import Curves, Present, nodes
 
 
 def servers(count: int, service: float, top: float) -> Curves:
@@ -134,3 +137,55 @@ def test_several_rates_at_once_are_those_of_each_alone() -> None:
         alone = curves.under_arrivals(rate, np.array([0.7, 1.8]), gap_scv=0.0)
         assert together.response[i] == pytest.approx(alone.response, rel=1e-12)
         assert together.sensitivity[i] == pytest.approx(alone.sensitivity, rel=1e-12)
+
+
+def rows(top: float) -> Curves:
+    """Stations of which no two have their queues at the same numbers present."""
+    n = nodes(top)
+    return Curves(n, np.log(np.minimum(n, np.array([[1.0], [7.5], [60.0], [0.9 * top]])) / 0.01), known=0.5 * top)
+
+
+def whole(monkeypatch: pytest.MonkeyPatch, found: Callable[[], Present]) -> tuple[Present, Present]:
+    """What is found, and what is found where no number present is left out."""
+    with monkeypatch.context() as patched:
+        patched.setattr(any_load, "MANY", math.inf)
+        full = found()
+    return found(), full
+
+
+@pytest.mark.parametrize("v", [0.005, 0.6, 20.0])
+@pytest.mark.parametrize("think", [1e-9, 0.05, 1.0, 10.0, 1e22])
+@pytest.mark.parametrize("population", [33, 400, 1000, 3000])
+def test_numbers_that_are_hardly_ever_present_are_left_out_unseen(
+    monkeypatch: pytest.MonkeyPatch, population: int, think: float, v: float
+) -> None:
+    curves = rows(1000)  # the largest population is beyond the last node
+    trimmed, full = whole(monkeypatch, lambda: curves.under_thinking(population, think, v))
+    for name in ("mean", "throughput", "response", "sensitivity"):
+        assert getattr(trimmed, name) == pytest.approx(getattr(full, name), rel=1e-8), name
+    assert trimmed.beyond == pytest.approx(full.beyond, abs=1e-10)
+
+
+@pytest.mark.parametrize("gap_scv", [0.0, 1.0])
+def test_a_long_tail_of_arrivals_is_not_left_out(monkeypatch: pytest.MonkeyPatch, gap_scv: float) -> None:
+    n = nodes(2000)
+    falls = Curves(n, np.log(np.minimum(n, 64.0) / np.maximum(n / 64, 1.0) ** 0.02)[None], known=100)
+    last = float(np.exp(falls.log_rate[0, -1]))
+    for rate in (0.1 * last, 0.9 * last, last * (1 - 1e-9)):
+        trimmed, full = whole(monkeypatch, partial(falls.under_arrivals, rate, 0.7, gap_scv=gap_scv))
+        for name in ("mean", "variance", "response", "sensitivity"):
+            assert getattr(trimmed, name) == pytest.approx(getattr(full, name), rel=1e-8), name
+
+
+@pytest.mark.parametrize("v", [0.5, 1.0, 30.0])
+def test_users_beyond_the_last_node_meet_the_last_rate(v: float) -> None:
+    short, long = servers(4, 0.01, 40), servers(4, 0.01, 700)
+    for population in (30, 100, 700):
+        one, other = (curves.under_thinking(population, 1.0, v) for curves in (short, long))
+        assert one.response == pytest.approx(other.response, rel=1e-9)
+
+
+def test_constant_services_at_even_gaps_wait_for_no_one() -> None:
+    found = servers(4, 1.0, 64).under_arrivals(3.0, 0.0, gap_scv=0.0)
+    assert found.response[0] == pytest.approx(1.0, rel=1e-3)
+    assert found.sensitivity[0] > 0
