@@ -49,13 +49,13 @@ from measure.formats.tables.column_names import (
 )
 from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.curves import (
+    by_kind,
     split_jobs,
     split_series,
     split_settings,
     with_directions_apart,
     without_copies,
 )
-from measure.formats.tables.kinds import by_kind
 from measure.formats.tables.layouts import without_units
 from measure.formats.which_kind import said
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, Outstanding, counted_in
