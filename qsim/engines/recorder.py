@@ -161,6 +161,8 @@ class ByKind:
 
     def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: FloatArray | IntArray) -> None:
         """Record the next customers of all kinds."""
+        if not self.recorders:
+            return
         times = np.cumsum(gaps)
         for kind, recorder in self.recorders.items():
             mine = np.flatnonzero(kinds == kind)
