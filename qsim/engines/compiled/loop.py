@@ -13,7 +13,6 @@ import math
 from qsim.engines.compiled import queues, tables
 from qsim.engines.compiled.tables import State
 from qsim.engines.jit import kernel
-from qsim.engines.plan import NOWHERE
 
 
 @kernel(borrows=True)
@@ -21,49 +20,62 @@ def run_events(t: State) -> None:
     """Run until all is recorded, an output is full, a stream runs low, or rows for customers are needed."""
     moment = t.moment[0]
     first_source = t.queues.size
-    for entry in range(t.entries.size):
-        while t.entries[entry].number > 0 and moment.pause == 0:
-            t.entries[entry].number -= 1
-            arrive(t, entry)
     while moment.pause == 0 and (t.sources.size == 0 or moment.spare > 0):
-        leaf = t.tree[1]
-        now = t.times[leaf]
-        moment.clock = now
-        if leaf < first_source:
-            complete(t, leaf)
+        if moment.outside > 0:
+            customer = begin(t)
         else:
-            source = leaf - first_source
-            queues.set_time(t.times, t.tree, leaf, now + draw(t, t.sources[source]))
-            arrive(t, source)
+            leaf = t.tree[1]
+            moment.clock = t.times[leaf]
+            customer = complete(t, leaf) if leaf < first_source else come(t, leaf - first_source)
+        if customer != tables.NONE:
+            enter(t, customer)
 
 
 @kernel(inner=True, borrows=True)
-def arrive(t: State, entry: int) -> None:
-    """Add a customer, from outside or of a closed class at the start; one that finds no place is lost."""
+def begin(t: State) -> int:
+    """Add the next of the customers that circulate."""
+    t.moment[0].outside -= 1
+    entry = t.sources.size
+    while t.entries[entry].number == 0:
+        entry += 1
+    t.entries[entry].number -= 1
+    return arrive(t, entry)
+
+
+@kernel(inner=True, borrows=True)
+def come(t: State, source: int) -> int:
+    """Add a customer from a source, which has its next arrival then."""
+    queues.set_time(t.times, t.tree, t.queues.size + source, t.moment[0].clock + draw(t, t.sources[source]))
+    return arrive(t, source)
+
+
+@kernel(inner=True, borrows=True)
+def arrive(t: State, entry: int) -> int:
+    """The customer that arrives, from outside or of a closed class at the start; one that finds no place is lost."""
     to, moment = t.entries[entry].place, t.moment[0]
     if t.places[to].present >= t.places[to].capacity:
         moment.lost += 1
-        return
-    customer = moment.unused
+        return tables.NONE
+    customer: int = moment.unused
     row = t.customers[customer]
     moment.unused = row.next
     moment.spare -= 1
-    row.entry, row.kind = entry, t.entries[entry].kind
+    row.entry, row.kind, row.to = entry, t.entries[entry].kind, to
     row.total_wait, row.total_service = 0.0, 0.0
-    enter(t, customer, to)
+    return customer
 
 
 @kernel(inner=True, borrows=True)
-def enter(t: State, customer: int, to: int) -> None:
-    """Draw the customer's service time at a station, its queue there and its next station."""
+def enter(t: State, customer: int) -> None:
+    """Draw the customer's service time at its next station, its queue there and the station after that."""
     row, clock = t.customers[customer], t.moment[0].clock
-    row.place = to
-    row.arrived, row.since, row.wait = clock, clock, 0.0
-    row.need = draw(t, t.roles[to, row.kind, tables.SERVING])
-    row.work = row.need
+    to = row.to
+    row.place, row.arrived = to, clock
+    row.need = draw(t, t.roles[to, row.kind].serving)
+    t.places[to].present += 1
+    row.since, row.wait, row.work = clock, 0.0, row.need
     row.queue = choose_queue(t, to)
     choose_way(t, customer)
-    t.places[to].present += 1
     join(t, customer)
 
 
@@ -78,10 +90,10 @@ def join(t: State, customer: int) -> None:
     queue.present += 1
     row.order = t.moment[0].arrivals
     t.moment[0].arrivals += 1
-    row.key = -float(row.order) if place.last_come else float(t.roles[row.place, row.kind, tables.URGENCY])
-    starting, waiting = customer, tables.NOBODY
+    row.key = -float(row.order) if place.last_come else t.roles[row.place, row.kind].urgency
+    starting, waiting = customer, tables.NONE
     if not place.sharing and queue.in_service >= place.servers:
-        starting, waiting = tables.NOBODY, customer
+        starting, waiting = tables.NONE, customer
         if place.preemptive and queue.in_service > 0:
             worst = queues.least_urgent(queue, t.customers, ids)
             other = ids[worst]
@@ -91,44 +103,46 @@ def join(t: State, customer: int) -> None:
                 t.customers[other].since = clock
                 queues.heap_remove(tags, ids, queue.in_service, worst)
                 queue.in_service -= 1
-    if waiting != tables.NOBODY:
+    if waiting != tables.NONE:
         queues.enqueue(queue, t.customers, waiting)
-    if starting != tables.NOBODY:
+    if starting != tables.NONE:
         queues.start_service(queue, t.customers, starting, tags, ids, clock)
     reschedule(t, row.queue)
 
 
 @kernel(inner=True, borrows=True)
-def complete(t: State, leaf: int) -> None:
-    """End the first service of a queue: record the stay, start the next customer, send the served one on or out."""
+def complete(t: State, leaf: int) -> int:
+    """End the first service of a queue: record the stay, start the next customer; the one that goes on, or NONE."""
     queue, moment = t.queues[leaf], t.moment[0]
     place, clock = t.places[queue.place], moment.clock
     queues.advance(place, queue, t.speeds[queue.place], clock)
-    customer = t.ids[leaf, 0]
+    customer: int = t.ids[leaf, 0]
     queues.heap_remove(t.tags[leaf], t.ids[leaf], queue.in_service, 0)
     queue.in_service -= 1
     queue.present -= 1
-    if queue.first != tables.NOBODY and queue.in_service < place.servers:
+    if queue.first != tables.NONE and queue.in_service < place.servers:
         called = queue.first
         queue.first = t.customers[called].next
-        if queue.first == tables.NOBODY:
-            queue.last = tables.NOBODY
+        if queue.first == tables.NONE:
+            queue.last = tables.NONE
         queues.start_service(queue, t.customers, called, t.tags[leaf], t.ids[leaf], clock)
     reschedule(t, leaf)
 
     row = t.customers[customer]
-    response, wait, service = clock - row.arrived, row.wait, row.need
-    if place.sharing:
-        if place.speeds > 0:
-            service = queue.share - row.share
-        wait = queues.slowed(queue, row.arrived, response, service)
-    elif place.speeds > 0:
-        service = response - wait
-    if place.part != NOWHERE:
+    wait, service = row.wait, row.need
+    if place.varying:
+        response = clock - row.arrived
+        if not place.sharing:
+            service = response - wait
+        else:
+            if place.speeds > 0:
+                service = queue.share - row.share
+            wait = queues.slowed(queue, row.arrived, response, service)
+    if place.part != tables.NONE:
         record(t, place.part, wait, service, row.kind, 0)
     place.present -= 1
     home = t.entries[row.entry].home
-    if not place.is_delay or home == NOWHERE:  # a customer that circulates thinks at a delay
+    if not place.is_delay or home == tables.NONE:  # a customer that circulates thinks at a delay
         row.total_wait += wait
         row.total_service += service
     if row.to == home:  # a passage (neither has a home, nor goes on) or a cycle is over
@@ -137,14 +151,14 @@ def complete(t: State, leaf: int) -> None:
             moment.pause = 1
         row.total_wait, row.total_service, moment.lost = 0.0, 0.0, 0
     to = row.to
-    if to != NOWHERE and t.places[to].present >= t.places[to].capacity:
+    if to != tables.NONE and t.places[to].present >= t.places[to].capacity:
         moment.lost += 1
-        to = home  # a customer that circulates thinks again
-    if to == NOWHERE:
+        row.to = to = home  # a customer that circulates thinks again
+    if to == tables.NONE:
         row.next, moment.unused = moment.unused, customer
         moment.spare += 1
-    else:
-        enter(t, customer, to)
+        return tables.NONE
+    return customer
 
 
 @kernel(inner=True, borrows=True)
@@ -177,7 +191,7 @@ def room(t: State, at: int, end: int) -> int:
         t.moment[0].pause = 1
         if at == end:
             t.moment[0].overflow = 1
-            return at - 1
+            return 0
     return at
 
 
@@ -194,18 +208,18 @@ def reschedule(t: State, queue: int) -> None:
 def choose_way(t: State, customer: int) -> None:
     """Find the next station of a customer: this one until it has been served as often as it shall be."""
     row = t.customers[customer]
-    roles = t.roles[row.place, row.kind]
+    role = t.roles[row.place, row.kind]
     if row.visits_left == 0:
-        row.visits_left = roles[tables.VISITS]
-        if roles[tables.COUNTS] != NOWHERE:
-            row.visits_left = int(draw(t, roles[tables.COUNTS]))
+        row.visits_left = role.visits
+        if role.counts != tables.NONE:
+            row.visits_left = int(draw(t, role.counts))
     row.visits_left -= 1
     if row.visits_left > 0:
         row.to = row.place
         return
-    way = roles[tables.FIRST_WAY]
-    if roles[tables.WAYS] > 1:
-        u = draw(t, roles[tables.NEXT])
+    way = role.first_way
+    if role.ways > 1:
+        u = draw(t, role.next)
         while u >= t.ways[way].upto:
             way += 1
     row.to = t.ways[way].place

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from qsim._types import FloatArray, IntArray
-from qsim.engines.compiled.tables import NOBODY, Table
+from qsim._types import FloatArray
+from qsim.engines.compiled.tables import NONE, RowArray, Table
 from qsim.engines.jit import kernel
 from qsim.engines.plan import LEAST_WAIT
 
 
-def tournament(rows: int) -> tuple[FloatArray, IntArray]:
+def tournament(rows: int) -> tuple[FloatArray, RowArray]:
     """Times (all infinity) of ``rows`` rows, rounded up to a power of two, and the tree of :func:`set_time`."""
     size = 1 << (rows - 1).bit_length()
-    tree = np.zeros(2 * size, dtype=np.int64)
+    tree = np.zeros(2 * size, dtype=np.uint32)
     tree[size:] = np.arange(size)
     for node in range(size - 1, 0, -1):
         tree[node] = tree[2 * node]  # of equal times the lowest row wins
@@ -32,21 +32,22 @@ def tournament(rows: int) -> tuple[FloatArray, IntArray]:
 
 
 @kernel(borrows=True)
-def set_time(times: FloatArray, tree: IntArray, row: int, time: float) -> None:
+def set_time(times: FloatArray, tree: RowArray, row: int, time: float) -> None:
     """Change one time; ``tree[1]`` is then the row of the smallest time, the lowest row of equal times."""
     times[row] = time
-    winner, node = row, times.size + row
+    winner, node = np.int64(row), times.size + np.int64(row)
     while node > 1:
-        other = tree[node ^ 1]
-        beaten = (times[other] < time) | ((times[other] == time) & (other < winner))
+        other = np.int64(tree[node ^ 1])
+        rival = times[other]
+        beaten = (rival < time) | ((rival == time) & (node & 1 == 1))  # of equal times the left wins
         winner += beaten * (other - winner)  # without a branch, which the processor could not predict
-        time = min(time, times[other])
+        time = min(time, rival)
         node >>= 1
         tree[node] = winner
 
 
 @kernel(inner=True, borrows=True)
-def heap_add(tags: FloatArray, ids: IntArray, size: int, tag: float, customer: int) -> None:
+def heap_add(tags: FloatArray, ids: RowArray, size: int, tag: float, customer: int) -> None:
     """Add a customer to a heap of ``size``."""
     hole = size
     while hole > 0:
@@ -59,7 +60,7 @@ def heap_add(tags: FloatArray, ids: IntArray, size: int, tag: float, customer: i
 
 
 @kernel(inner=True, borrows=True)
-def heap_remove(tags: FloatArray, ids: IntArray, size: int, hole: int) -> None:
+def heap_remove(tags: FloatArray, ids: RowArray, size: int, hole: int) -> None:
     """Take the entry at ``hole`` out of a heap of ``size``."""
     n = size - 1
     tag, customer = tags[n], ids[n]
@@ -71,8 +72,7 @@ def heap_remove(tags: FloatArray, ids: IntArray, size: int, hole: int) -> None:
         child = 2 * hole + 1
         if child >= n:
             break
-        if child + 1 < n and tags[child + 1] < tags[child]:
-            child += 1
+        child += (child + 1 < n) & (tags[child + 1] < tags[child])  # without a branch
         if tags[child] >= tag:
             break
         tags[hole], ids[hole] = tags[child], ids[child]
@@ -129,24 +129,24 @@ def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) ->
 def enqueue(queue: Any, customers: Table, customer: int) -> None:
     """Insert a customer into the waiting list, sorted by key and order."""
     key, order = customers[customer].key, customers[customer].order
-    before, after = queue.last, NOBODY
-    if before != NOBODY and (
+    before, after = queue.last, NONE
+    if before != NONE and (
         customers[before].key > key or (customers[before].key == key and customers[before].order > order)
     ):
-        before, after = NOBODY, queue.first
+        before, after = NONE, queue.first
         while customers[after].key < key or (customers[after].key == key and customers[after].order < order):
             before, after = after, customers[after].next
     customers[customer].next = after
-    if before == NOBODY:
+    if before == NONE:
         queue.first = customer
     else:
         customers[before].next = customer
-    if after == NOBODY:
+    if after == NONE:
         queue.last = customer
 
 
 @kernel(inner=True, borrows=True)
-def start_service(queue: Any, customers: Table, customer: int, tags: FloatArray, ids: IntArray, clock: float) -> None:
+def start_service(queue: Any, customers: Table, customer: int, tags: FloatArray, ids: RowArray, clock: float) -> None:
     """Start the service of a customer."""
     row = customers[customer]
     row.wait += clock - row.since
@@ -155,7 +155,7 @@ def start_service(queue: Any, customers: Table, customer: int, tags: FloatArray,
 
 
 @kernel(inner=True, borrows=True)
-def least_urgent(queue: Any, customers: Table, ids: IntArray) -> int:
+def least_urgent(queue: Any, customers: Table, ids: RowArray) -> int:
     """Index in the heap of the customer that would be interrupted first."""
     worst = 0
     for at in range(1, queue.in_service):
