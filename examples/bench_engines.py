@@ -17,7 +17,7 @@ from functools import partial
 
 import ciw
 
-from qsim import MM1, Arrivals, Exponential, MMc, Network, Station, simulate
+from qsim import MM1, Arrivals, Exponential, MMc, MMcN, Network, Station, simulate
 
 RATES, MEANS = (0.5, 0.2, 0.1), (0.5, 0.6, 0.7)
 ROUTES = ((0.0, 0.6, 0.2), (0.0, 0.0, 0.5), (0.1, 0.0, 0.0))
@@ -71,6 +71,12 @@ CASES: dict[str, tuple[Callable[[int], None], Callable[[int], None], int, int]] 
         partial(by_engine, MMc(2.4, 1.0, 3), engine="reference"),
         4_000_000,
         20_000,
+    ),
+    "machine repair (M/M/1//10), against SimPy": (
+        partial(by_engine, MMcN(10, 10.0, 1.0, 1), engine="compiled"),
+        partial(by_engine, MMcN(10, 10.0, 1.0, 1), engine="reference"),
+        1_000_000,
+        5_000,
     ),
     "three stations, against SimPy": (
         partial(by_engine, THREE, engine="compiled"),
