@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from calibrate.fitting.readings import measured_near
 from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
@@ -73,19 +74,20 @@ def knee_line(fit: Fit) -> str:
 
 def ninety_line(fit: Fit) -> str:
     """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
-    if fit.ninety.load is None:
+    k = fit.ninety
+    if k.load is None:
         return f"beyond {at_load(fit.load_type, fit.load_type.figure(float(fit.paths.load.max())))}, the last computed"
-    return _place(fit, fit.ninety)
+    return _place(fit, k, near=measured_near(fit, k.load, k.low, k.high))
 
 
-def _place(fit: Fit, k: Knee) -> str:
-    """A knee and what is had there; for large blocks with the bandwidth."""
+def _place(fit: Fit, k: Knee, *, near: bool = True) -> str:
+    """A knee and what is had there; for large blocks with the bandwidth. ``near`` as in ``explained``."""
     load, time = fit.load_type, format_duration(k.response_time_s, 2)
     there = f"a response time of {time}" if isinstance(load, ArrivalRate) else f"{time} an access"
     if isinstance(load, ClosedLoad):
         rates = (load.throughput_figure(k.throughput_per_s, 2), load.moved_text(fit.block_bytes, k.throughput_per_s))
         there = f"{', '.join(filter(None, rates))} at {time}"
-    word = explained(fit, knee_word(fit, k), k.low, k.high)
+    word = explained(fit, knee_word(fit, k), k.low, k.high, near=near)
     return f"{at_load(load, knee_figure(fit, knee=k))}, {word}: {there}"
 
 
@@ -94,8 +96,11 @@ def _of_the_peak(fit: Fit, word: str) -> str:
     return "assumed" if fit.never_waits and word in ("sure", "rough") else word
 
 
-def explained(fit: Fit, word: str, low: float | None, high: float | None) -> str:
-    """The ``word`` of a figure of the peak, with the reason where it is rough in spite of a narrow interval."""
+def explained(fit: Fit, word: str, low: float | None, high: float | None, *, near: bool = True) -> str:
+    """The ``word`` of a figure of the peak, with the reason where it is rough in spite of a narrow interval.
+
+    ``near``: whether points near it show it.
+    """
     if word != "rough" or low is None or high is None or high >= ROUGH * low:
         return word
     reasons = {
@@ -105,6 +110,7 @@ def explained(fit: Fit, word: str, low: float | None, high: float | None) -> str
     }
     if isinstance(fit.load_type, ClosedLoad) and fit.used:
         reasons[f"throughput still rises at {fit.load_type.at(max(fit.used))}"] = fit.rises
+        reasons["no load near it was measured"] = not near
         reasons["the idle latency or the peak is rough"] = True
     return next((f"rough as {reason}" for reason, holds in reasons.items() if holds), word)
 

@@ -7,7 +7,8 @@
              each other, and wider than the points alone where the peak lies beyond them.
 
 ``N90``      the first load with 90 % of the printed peak on the predicted curve. For X = [(N/N*)^-p + 1]^(-1/p) Xmax
-             it is N* (0.9^-p - 1)^(-1/p): it moves with the sharpness p, so that its interval is wider than that of N*
+             it is N* (0.9^-p - 1)^(-1/p): it moves with the sharpness p, so that its interval is wider than that of
+             N*, and it is sure only where points near it show the bend
 
 objective    the heaviest load whose predicted response stays within a time; doubling: what twice a load buys
 
@@ -348,8 +349,21 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     if not isinstance(fit.load_type, InjectedDelay):
         note = note or beyond(fit, load)
     low, high, known = _interval(fit, load, (low, high), float(path.load[0]) if path.is_closed else 0.0)
-    known = known and not (path.is_closed and (still_rises(fit) or not fit.asymptotes[1].identified))
+    if path.is_closed:
+        known = known and fit.asymptotes[1].identified and not still_rises(fit) and measured_near(fit, load, low, high)
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
+
+
+def measured_near(fit: Calibration, load: float, low: float | None, high: float | None) -> bool:
+    """Whether ``load`` rests on points near it: one in its interval, or one on either side, ``ROUGH`` apart at most.
+
+    Between points further apart a few noisy ones that agree by chance make a soft bend look sharp, and so the interval
+    of N90 narrow. True without points.
+    """
+    used = np.array(fit.used)
+    if not len(used) or ((used >= (low or 0.0)) & (used <= (high or np.inf))).any():
+        return True
+    return bool(used[used > load].min(initial=np.inf) <= ROUGH * used[used < load].max(initial=0.0))
 
 
 def ninety_of_p_norm(crossing: Array, sharpness: Array) -> Array:

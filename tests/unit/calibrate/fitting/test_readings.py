@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from made_up import points_at
 
-from calibrate import compare, fit, objective_knee, predict
+from calibrate import compare, fit, from_datasheet, objective_knee, predict
 from calibrate.fitting.answer import fit_answer, knee_word
-from calibrate.fitting.readings import doubling
+from calibrate.fitting.readings import doubling, measured_near
 from calibrate.models.closed import is_past_its_peak
 from measure import Clients, Sweep
 
@@ -88,3 +88,21 @@ def test_the_peak_of_a_curve_that_never_falls_reaches_to_the_highest_measured_po
     assert 43.6 < peak.estimate < peak.high == 50.0
     assert made.knee.load == pytest.approx(max(made.curve_parameters["R1"].estimate * peak.estimate, 1.0), rel=1e-9)
     assert made.ninety.throughput_per_s == pytest.approx(0.9 * peak.estimate, rel=1e-9)
+
+
+def test_the_load_of_ninety_percent_is_sure_only_where_points_near_it_show_the_bend() -> None:
+    few, many = (fit(Sweep(points_at(n, np.minimum(n, 9) * 1e3))) for n in (np.array([1.0, 4, 16, 64]), DEPTHS))
+    for made in (few, many):
+        assert made.ninety.low < 8.1 < made.ninety.high < 2 * made.ninety.low
+        assert knee_word(made) == "sure"
+    assert (knee_word(few, few.ninety), knee_word(many, many.ninety)) == ("rough", "sure")
+    assert "rough as no load near it was measured" in fit_answer(few)[1]
+
+
+def test_a_point_in_the_interval_or_one_close_on_either_side_is_near() -> None:
+    made = fit(Sweep(points_at(np.array([1.0, 4, 8, 64]), np.array([1e3, 4e3, 8e3, 9e3]))))
+    assert measured_near(made, 6.0, 5.0, 7.0)  # between 4 and 8
+    assert measured_near(made, 12.0, 7.0, 14.0)  # holds 8
+    assert not measured_near(made, 12.0, 9.0, 14.0)
+    assert not measured_near(made, 100.0, 90.0, 110.0)
+    assert measured_near(from_datasheet(idle_latency=80e-6, peak_iops=600e3), 43.0, 40.0, 47.0)
