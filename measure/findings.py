@@ -12,6 +12,8 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 LEFT_OUT = frozenset({"unreadable-file", "job-failed", "no-requests", "no-latency", "point-failed", "overloaded"})
 """Checks of files and points that are left out: their errors do not concern the points that remain."""
+UNNAMED = "all points"
+"""The name of a curve of which nothing else is known; lines that name curves leave it out."""
 MOST_NAMED = 10
 """Names in a message, of curves or of files."""
 
@@ -42,7 +44,7 @@ class Finding:
     def where(self) -> str:
         """The curve and the place, as "4 KiB, depth 2"; empty where it concerns the whole sweep."""
         place = "" if self.load is None else self.place or f"load {self.load:g}"
-        return ", ".join(part for part in (self.series, place) if part)
+        return ", ".join(part for part in (curve_name(self.series), place) if part)
 
     @property
     def contradicts(self) -> bool:
@@ -61,6 +63,15 @@ class Finding:
         if self.remedy:
             text += f" To settle it: {_sentence(self.remedy)}"
         return text
+
+
+def curve_name(series: str | None) -> str:
+    """The name of a curve, empty where it has none.
+
+    >>> curve_name("4 KiB read"), curve_name("all points")
+    ('4 KiB read', '')
+    """
+    return "" if series in (None, UNNAMED) else str(series)
 
 
 def unreadable(message: str, severity: Severity = "warning") -> Finding:
@@ -89,7 +100,9 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
         first = group[0]
         shown = ", ".join(names[1:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
         more = f"Likewise {len(names) - 1} more curves: {shown}."
-        found.append(replace(first, message=f"{names[0]}: {_sentence(first.message)} {more}", series=None, load=None))
+        found.append(
+            replace(first, message=f"{names[0]}: {_sentence(first.message)} {more}", series=None, load=None, place="")
+        )
     return found
 
 

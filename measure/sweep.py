@@ -33,7 +33,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.errors import DataError
-from measure.findings import Finding
+from measure.findings import UNNAMED, Finding
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, WORDS, of_mean, word_of
 from measure.repeats import intervals
@@ -420,7 +420,7 @@ def describe_series(
     if read_fraction is not None and np.isfinite(read_fraction):
         percent = round(100 * read_fraction)
         words.append({100: "read", 0: "write"}.get(percent, f"{percent}/{100 - percent} mix"))
-    return " ".join([*words, *parts]) or "all points"
+    return " ".join([*words, *parts]) or UNNAMED
 
 
 def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:

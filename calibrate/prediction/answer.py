@@ -19,6 +19,7 @@ from calibrate.fitting.answer import (
     knee_heading,
     knee_lines,
     knee_sentence,
+    knee_word,
     knees_labelled,
     peak_figure,
     second_cell,
@@ -26,6 +27,7 @@ from calibrate.fitting.answer import (
 )
 from calibrate.inference.parameters import quantity
 from calibrate.points import Z90
+from measure.findings import curve_name
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ClosedLoad, InjectedDelay
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
@@ -112,7 +114,7 @@ def _heading(done: Sequence[Comparison]) -> str:
     """The curve or the number of curves, and what each was predicted from."""
     if len(done) == 1:
         who = done[0].fit.details.get(ORIGIN_OF_KIND)
-        return f"{done[0].series}, {_basis(done[0])}{f'; {who}' if who else ''}"
+        return f"{', '.join(filter(None, (curve_name(done[0].series), _basis(done[0]))))}{f'; {who}' if who else ''}"
     ways = {_basis(c) for c in done}
     if len(ways) == 1:
         return f"{counted(len(done), 'curve')}, each {ways.pop()}"
@@ -179,7 +181,7 @@ def _missed(done: Sequence[Comparison]) -> str:
         known = errors[np.isfinite(errors)]
         if len(known):
             scored.append(float(known.mean()))
-            parts.append(f"{name} by {_mean_text(scored[-1])}")
+            parts.append(f"{name} by {mean_text(scored[-1])}")
         if len(known) < held:
             where = "" if not len(known) else f" at {counted(held - len(known), 'point')}"
             unscored.append(f"; {which} {_not_measured(done, which)}{where}: not scored")
@@ -206,7 +208,7 @@ def _repeat_noise(points: Sequence[Points]) -> str:
     return f"{format_percent(float(np.median(typical)))} (median; {format_percent(most)} at most)" if typical else ""
 
 
-def _mean_text(percent: float, factor: str = "a factor of {}") -> str:
+def mean_text(percent: float, factor: str = "a factor of {}") -> str:
     """A mean error: ``9.6 %``, and beyond 100 % as a factor."""
     return format_percent(percent) if percent <= 100 else factor.format(significant(1 + percent / 100, 2))
 
@@ -218,9 +220,11 @@ def _residuals(comparison: Comparison, which: str) -> Array:
 def _widths(comparison: Comparison) -> Array:
     """The ratio of the ends of the band at every point (m,)."""
     p = comparison.predicted
-    if comparison.is_open:
-        return np.asarray(p.response_time_high_s / p.response_time_low_s)
-    return np.asarray(p.throughput_high_per_s / p.throughput_low_per_s)
+    return np.where(
+        comparison.judges_response,
+        p.response_time_high_s / p.response_time_low_s,
+        p.throughput_high_per_s / p.throughput_low_per_s,
+    )
 
 
 def _sure(done: Sequence[Comparison]) -> str:
@@ -241,10 +245,35 @@ def _sure(done: Sequence[Comparison]) -> str:
         share = f"{only}{count} of {total}" if count < total else "Both" if total == 2 else f"All {total}"
         where = f"is inside its {level} band" if count == 1 else f"are inside their {level} bands"
         found = f"{share} held-out points {where}"
+    found += _of_response(done)
     if wide > WIDE:
+        width = (
+            f"typically a factor of {significant(wide, 2)} from end to end"
+            if math.isfinite(wide)
+            else "most have no end"
+        )
         but = "although" if count < total and all(c.fit.refuted for c in done) else "but"
-        return f"{doubt}{found}, {but} the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
-    return f"{doubt}{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
+        found += f", {but} the bands are wide: {width}"
+    else:
+        found += f", typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
+    return f"{doubt}{found}{_sure_of_users(done)}"
+
+
+def _of_response(done: Sequence[Comparison]) -> str:
+    """That the bands are those of response times, among users who think, where both are predicted."""
+    judged = all(c.judges_response[c.held_out].all() and not c.is_open for c in done)
+    return " of response time" if judged else ""
+
+
+def _sure_of_users(done: Sequence[Comparison]) -> str:
+    """How sure the two knees of a curve of users who think are, which the width of no band tells."""
+    c = done[0]
+    if len(done) > 1 or not c.fit.load_type.thinking_s or c.knee.load is None or c.fit.ninety.load is None:
+        return ""
+    start, ninety = knee_word(c.fit), knee_word(c.fit, c.fit.ninety)
+    if start == ninety:
+        return f"; where queueing starts and 90 % of the peak are both {start}"
+    return f"; where queueing starts is {start}, 90 % of the peak {ninety}"
 
 
 def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
@@ -307,7 +336,7 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
         x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
         inside = c.inside[c.held_out]
         errors = ((r,) if c.is_open else (x, r)) if len(c.inside[c.held_out]) else ()
-        missed = ["not scored" if v is None else _mean_text(v, "{} x") for v in errors]
+        missed = ["not scored" if v is None else mean_text(v, "{} x") for v in errors]
         rows.append(
             (
                 c.series,
@@ -386,7 +415,7 @@ def verdict(c: Comparison) -> str:
     parts = (
         hidden_by_noise(c),
         f"{knee_sentence(c.fit)}.",
-        f"{_heading([c])}.",
+        f"{_heading([c])[0].upper()}{_heading([c])[1:]}.",
         f"Missed: {_missed([c])}.",
         f"{_sure([c])}.",
         "" if c.truth is None else c.truth.sentence(),

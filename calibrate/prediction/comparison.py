@@ -240,8 +240,12 @@ class Comparison(Result):
 
     @cached_property
     def judges_response(self) -> Mask:
-        """Whether a point is judged by its response time (m,): its throughput is given, or was not measured."""
-        return np.asarray(self.is_open | ~self.points.measured("throughput_per_s"))
+        """Whether a point is judged by its response time (m,): its throughput is given, or was not measured.
+
+        Users who think complete almost N / Z whatever the device is, so that their throughput hardly judges it.
+        """
+        thinking = self.points.measured("latency_s") & (self.points.load_type.thinking_s > 0)
+        return np.asarray(self.is_open | thinking | ~self.points.measured("throughput_per_s"))
 
     @cached_property
     def inside(self) -> Mask:

@@ -334,11 +334,14 @@ RISING = 0.7
 """d ln X / d ln N from which throughput still follows the depth: it is 1 far below the knee and 0 far beyond it."""
 FEWEST_POINTS = 3
 BUSY = 1.3
-"""For an open sweep: the ratio of longest to shortest response time from which a queue is visible."""
+"""For arrivals or users who think: the ratio of longest to shortest response time from which a queue is visible."""
 
 
 def check_saturation(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on curves whose heaviest load does not saturate the device, so that no point shows its peak."""
+    """Findings on curves whose heaviest load does not saturate the device, so that no point shows its peak.
+
+    Where users think or requests arrive at a rate, throughput follows the load, and the wait shows where the peak is.
+    """
     if not isinstance(sweep.load_type, ClosedLoad | ArrivalRate):
         return
     points, figures = (
@@ -351,7 +354,10 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
         load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
         if isinstance(sweep.load_type, ArrivalRate):
             yield from _never_busy(series, x, r, by_fio="asked_rate_per_s" in group)
-        elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
+            continue
+        if sweep.load_type.thinking_s and r.max() >= BUSY * r.min():  # users wait, while their number sets X
+            continue
+        if (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
             deeper, of = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8)), sweep.load_type
             yield Finding(
                 "no-saturated-point",

@@ -335,6 +335,9 @@ def _bounds(comparison: Comparison, load: Array, what: str) -> list[tuple[str, A
     least, peak = fit.curve_parameters.get(name), fit.curve_parameters.get("Xmax")
     if least is None or peak is None or least.estimate is None or peak.estimate is None:
         return []
+    think = comparison.points.load_type.thinking_s  # N = X (R + Z)
     if what == "throughput":
-        return [(f"bound N/{name}", load / least.estimate), ("bound Xmax", np.full_like(load, peak.estimate))]
-    return [(f"bound {name}", np.full_like(load, least.estimate)), ("bound N/Xmax", load / peak.estimate)]
+        light = f"bound N/({name} + Z)" if think else f"bound N/{name}"
+        return [(light, load / (least.estimate + think)), ("bound Xmax", np.full_like(load, peak.estimate))]
+    heavy, waits = load / peak.estimate - think, "bound N/Xmax - Z" if think else "bound N/Xmax"
+    return [(f"bound {name}", np.full_like(load, least.estimate)), (waits, np.where(heavy > 0, heavy, np.nan))]

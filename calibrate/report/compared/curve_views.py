@@ -11,7 +11,7 @@ import pandas as pd
 
 from calibrate.fitting.answer import figure_word, idle_figure, knee_figure, knee_word, peak_figure, peak_word
 from calibrate.fitting.fit import Fit
-from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
+from calibrate.prediction.answer import curve_rows, mean_text, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curve_figures
 from calibrate.report.compared.diagnostics import diagnosis
@@ -36,7 +36,7 @@ _SQUARES = (
     "shade, or the crossbars of a load, are where a new point is expected, repeated as often as these."
 )
 _BOUNDS = "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass."
-_ONSET = " They cross at Rbusy Xmax; the knee is R1 Xmax, as a lone request takes another time than one of a few."
+_ONSET = " They cross at {} Xmax; the knee is {} Xmax, as a lone request takes another time than one of a few."
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
 _FLOOR = " No model can be expected to come below the grey noise floor."
 
@@ -58,7 +58,8 @@ def evidence_of(
     comparison: Comparison, sweep: Sweep | None = None, *, tails: Tails | None = None, thorough: bool = False
 ) -> Evidence:
     """What supports ``comparison``, whose sweep was ``sweep``; ``thorough`` simulates its queue where it is closed."""
-    simulated = thorough and isinstance(comparison.points.load_type, ClosedLoad) and comparison.fit.used
+    load = comparison.points.load_type
+    simulated = thorough and isinstance(load, ClosedLoad) and not load.thinking_s and comparison.fit.used
     return Evidence(comparison, tails, queue_at_work(comparison, sweep) if simulated else None)
 
 
@@ -129,9 +130,7 @@ def _curves(comparison: Comparison) -> list[View]:
         View(
             "throughput",
             "Bandwidth against delay" if memory else "Throughput against load",
-            "Less delay, more load: the loaders pause longer to the right."
-            if memory
-            else _BOUNDS + (_ONSET if "Rbusy" in comparison.fit.curve_parameters else ""),
+            "Less delay, more load: the loaders pause longer to the right." if memory else _BOUNDS + _onset(comparison),
             table[[c for c in table if "response" not in str(c)]],
             curve_figures.against_load(comparison, "throughput"),
         ),
@@ -145,6 +144,13 @@ def _curves(comparison: Comparison) -> list[View]:
             curve_figures.against_load(comparison, "response"),
         ),
     ]
+
+
+def _onset(comparison: Comparison) -> str:
+    """Where the drawn bounds cross, if that is not the knee."""
+    if "Rbusy" not in comparison.fit.curve_parameters:
+        return ""
+    return _ONSET.format(*("(Rbusy + Z)", "(R1 + Z)") if comparison.points.load_type.thinking_s else ("Rbusy", "R1"))
 
 
 def _floor(comparison: Comparison) -> str:
@@ -202,7 +208,7 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
         if comparison.truth is None
         else FormattedTable.of(*truth_rows(comparison.truth), words=(0, 3, 4)),
         "points": FormattedTable.of(*points, words=(len(points[0]) - 1,), foot=foot_lines(comparison.measured)),
-        "banded": "response times" if comparison.is_open else "throughputs",
+        "banded": "response times" if comparison.judges_response[comparison.held_out].all() else "throughputs",
         "summary": comparison.summary(),
         "audit": sorted(comparison.audit, key=lambda f: -SEVERITIES.index(f.severity)),
         "notes": fit.notes,
@@ -215,11 +221,12 @@ def _key_numbers(comparison: Comparison) -> list[KeyFigure]:
     numbers = key_figures(comparison.fit)
     if comparison.knee.load is not None:
         numbers.append(KeyFigure(format_duration(comparison.knee.response_time_s), "", "response time at the knee"))
-    throughput, response, repeats = (
-        None if v is None else format_percent(v)
-        for v in (summary.held_out_mape_throughput_pct, summary.held_out_mape_response_pct, summary.repeat_noise_pct)
+    throughput, response = (
+        None if v is None else mean_text(v)
+        for v in (summary.held_out_mape_throughput_pct, summary.held_out_mape_response_pct)
     )
-    noise = "" if repeats is None else f"repeats differ by {repeats}"
+    repeats = summary.repeat_noise_pct
+    noise = "" if repeats is None else f"repeats differ by {format_percent(repeats)}"
     if throughput is not None and not comparison.is_open:
         numbers.append(KeyFigure(throughput, noise, "held-out error, throughput"))
     if response is not None:

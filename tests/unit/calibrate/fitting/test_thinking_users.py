@@ -7,11 +7,13 @@ import pytest
 from made_up import points_at
 
 from calibrate import Fit, compare, fit, objective_knee
-from measure import Sweep, load
+from calibrate.prediction.answer import last_lines
+from measure import Sweep, audit, load
 from measure.loads import ArrivalRate, Clients, Depth
 from qsim import MMcN, solve
 
 KINDS = Path(__file__).parents[3] / "data" / "kinds"
+ONE_DEVICE = Path(__file__).parents[4] / "docs" / "data" / "one-device" / "thinking.csv"
 SERVICE = 0.01
 
 
@@ -89,3 +91,26 @@ def test_a_closed_sweep_of_the_device_agrees_with_that_of_its_users() -> None:
         one, other = (f.predict(load_asked).response_time_s for f in (closed, thinking))
         assert one == pytest.approx(other, rel=0.12)
     assert thinking.station().speeds[15] == pytest.approx(4, rel=0.1)
+
+
+def test_users_who_think_are_judged_by_their_response_time() -> None:
+    """Below the knee N users complete N / Z whatever the device is: a band of ±1 % said nothing of it."""
+    done = compare(load(ONE_DEVICE), [2, 10, 60])
+    assert done.judges_response.all()
+    bands = done.predicted.response_time_high_s / done.predicted.response_time_low_s
+    wide = 100 * (np.sqrt(np.median(bands[done.held_out])) - 1)
+    (sure,) = (line for line in last_lines([done]) if line.startswith("SURE?"))
+    assert f"bands of response time, typically ±{wide:.0f} % wide; " in sure
+    assert sure.endswith("where queueing starts and 90 % of the peak are both sure")
+    (worst,) = (line for line in last_lines([done]) if line.startswith("WORST"))
+    assert " ms measured, " in worst
+
+
+def test_a_wait_shows_the_peak_of_users_who_think_and_none_hides_it() -> None:
+    """400 of them still raised the throughput like their number, and queued for 80 ms of a service of 20."""
+    users = np.array([50, 100, 200, 300, 400])
+    exact = [solve(MMcN(population=int(n), think_time=2, service_time=0.02, servers=4)) for n in users]
+    table = points_at(users, [e.throughput for e in exact], [e.W for e in exact])
+    for count, said in ((5, []), (3, ["no-saturated-point"])):
+        sweep = Sweep(table[:count], load_type=Clients(think=2.0))
+        assert [f.check for f in audit(sweep) if f.severity == "warning"] == said

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from simulated_fio import write_simulated
 
 from calibrate import compare, fit
 from calibrate.fitting.simulated_queue import SHARES, simulated_queue
-from calibrate.report.compared import evidence_of, views_of
+from calibrate.report.compared import compared_section, evidence_of, views_of
+from calibrate.report.compared.curve_figures import against_load
+from calibrate.report.compared.curve_views import curve_output
 from calibrate.report.compared.simulated import QueueAtWork
 from measure import Sweep, load, load_dataset
 from measure.sweep import histograms
 from qsim import LogNormal, simulate
+
+ONE_DEVICE = Path(__file__).parents[5] / "docs" / "data" / "one-device" / "thinking.csv"
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +76,28 @@ def test_without_histograms_there_are_no_measured_percentiles() -> None:
     found = evidence_of(compare(table), table, thorough=True).queue
     assert found is not None
     assert np.isnan(found.measured_s).all()
+
+
+def test_users_who_think_have_bounds_and_response_times_without_their_think_time() -> None:
+    """A station that N users never leave was simulated: 2.0 s a request, where they think for 2 s and wait 20 ms."""
+    done = compare(load(ONE_DEVICE), [2, 10, 60])
+    assert evidence_of(done, thorough=True).queue is None
+    fitted, loads = done.fit.curve_parameters, done.smooth.load
+    least, peak, think = fitted["Rbusy"].estimate, fitted["Xmax"].estimate, done.points.load_type.thinking_s
+    drawn = {
+        (what, trace["name"]): np.array(trace["y"], dtype=float)
+        for what in ("throughput", "response")
+        for trace in against_load(done, what).data
+        if str(trace.get("name")).startswith("bound")
+    }
+    light = drawn["throughput", "bound N/(Rbusy + Z)"] / (loads / (least + think))
+    assert light == pytest.approx(light[0])
+    waits = drawn["response", "bound N/Xmax - Z"]
+    heavy = np.isfinite(waits)
+    unit = waits[heavy] / (loads / peak - think)[heavy]
+    assert unit == pytest.approx(unit[0])
+    assert not heavy[0]
+    main = compared_section("", [evidence_of(done)], {}).curves[0].main
+    (caption,) = (view.caption for view in main if view.name == "throughput")
+    assert "They cross at (Rbusy + Z) Xmax; the knee is (R1 + Z) Xmax" in caption
+    assert curve_output(done)["banded"] == "response times"
