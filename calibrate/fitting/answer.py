@@ -106,7 +106,7 @@ def explained(fit: Fit, word: str, low: float | None, high: float | None, *, nea
     reasons = {
         "the held-out points refute the curve": fit.refuted,
         "the curve misses its own points": fit.is_far_off,
-        "the audit doubts the runs": fit.doubted,
+        fit.doubted: bool(fit.doubted),
     }
     if isinstance(fit.load_type, ClosedLoad) and fit.used:
         reasons[f"throughput still rises at {fit.load_type.at(max(fit.used))}"] = fit.rises

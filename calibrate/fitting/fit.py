@@ -423,11 +423,22 @@ def judged(fit: Fit, sweep: Sweep) -> Fit:
     """
     noticed = [f for f in sweep.findings if f.series in (None, fit.series)]
     found = [*noticed, *audit(sweep, fit.series)]
-    doubted = any(f.check in DOUBTS_A_RUN and f.severity != "info" for f in found)
+    doubted = doubts_named([f.check for f in found if f.check in DOUBTS_A_RUN and f.severity != "info"])
     moved = 0.0 if fit.points is None or not doubted else float(np.nan_to_num(fit.points.spread).max(initial=0.0))
     return replace(
         fit, contradicted=any(f.contradicts for f in found), doubted=doubted, between_runs=max(fit.between_runs, moved)
     )
+
+
+def doubts_named(checks: Sequence[str]) -> str:
+    """That ``checks`` of the audit doubt the runs, with the name of the first; empty without one.
+
+    >>> doubts_named(["outlier", "drift", "outlier"]), doubts_named([])
+    ('the audit doubts the runs (outlier and 1 more check)', '')
+    """
+    first, *more = [*dict.fromkeys(checks)] or [""]
+    others = f" and {counted(len(more), 'more check')}" if more else ""
+    return f"the audit doubts the runs ({first}{others})" if first else ""
 
 
 def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:

@@ -48,7 +48,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "measured": (lambda value: type(value) is int and value >= 0, "a whole number, none negative"),
     "known_peak_per_s": (lambda value: value is None or (_is_number(value) and value > 0), "above zero or null"),
     "between_runs": (lambda value: _is_number(value) and value >= 0, "a number, not negative"),
-    **dict.fromkeys(("contradicted", "doubted"), (lambda value: isinstance(value, bool), "true or false")),
+    "contradicted": (lambda value: isinstance(value, bool), "true or false"),
+    "doubted": (lambda value: isinstance(value, (bool, str)), "text, or true or false"),
     "law": (lambda value: value is None or isinstance(value, Mapping), "an object or null"),
 }
 """Field -> (check of its value, the requirement in words)."""
@@ -74,6 +75,8 @@ def read_fit(kind: type[C], values: Mapping[str, Any]) -> C:
             if name in values and name not in ("collapse", "refuted")
         }
         read["load_type"] = load_from_dict(values)
+        if isinstance(read.get("doubted"), bool):  # as earlier versions wrote, without the reason
+            read["doubted"] = "the audit doubts the runs" if read["doubted"] else ""
         read |= {name: tuple(map(float, values[name])) for name in USED}
         read["notes"] = tuple(values.get("notes", ()))
         read["given"] = {name: Estimate(**estimate) for name, estimate in values["parameters"].items()}

@@ -54,10 +54,10 @@ def with_unsteady_named(made: Fit, sweep: Sweep) -> Fit:
     off = [n for n in made.used if n not in kept]
     if not off:
         return made
-    place = f"{made.load_type.at(*off)} is off the course of the other points, and not every run was steady"
-    return replace(
-        made, doubted=True, notes=(*made.notes, f"{place}; qsim knee leaves it out, and so does {use_of(kept)}")
-    )
+    are, them = ("is", "it") if len(off) == 1 else ("are", "them")
+    place = f"{made.load_type.at(*off)} {are} off the course of the other points"
+    note = f"{place}, and not every run was steady; qsim knee leaves {them} out, and so does {use_of(kept)}"
+    return replace(made, doubted=made.doubted or place, notes=(*made.notes, note))
 
 
 def use_of(loads: Sequence[float]) -> str:

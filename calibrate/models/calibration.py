@@ -153,8 +153,8 @@ PRESENT = "most requests present"
 ALSO = "also calibrated on"
 """The key in a fit's details of points under other kinds of load: each load with ``points`` of load and throughput."""
 
-PEAK = "Xmax"
-"""The name of the peak throughput among the parameters of a closed or open model."""
+PEAK, BANDWIDTH = "Xmax", "B"
+"""The names of the peak throughput among the parameters of a closed or open model, and of a memory's."""
 
 AMONG, BEYOND, HIGHEST = 32, np.geomspace(1.1, 32.0, 16), 3
 """Number of loads among the points, and multiples of the deepest one, whose highest so many are predicted."""
@@ -174,9 +174,9 @@ class Calibration:
     (of a memory in cache lines a second). ``law`` is the law of latencies at depth 1 as plain data, where their
     histogram is known. ``between_runs`` is the relative standard deviation of a figure between runs. ``collapse`` is
     (load from which throughput falls, power of the fall) of a device drawn from the fit of a service.
-    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful; ``doubted``: it has warnings
-    about the runs, so that no figure is sure; ``refuted``: what was held out lies outside its bands more often than by
-    chance.
+    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful; ``doubted``: why no figure is
+    sure, in words, as where the audit has warnings about the runs; ``refuted``: what was held out lies outside its
+    bands more often than by chance.
     """
 
     model: str
@@ -202,7 +202,7 @@ class Calibration:
     collapse: tuple[float, float] | None = None
     contradicted: bool = False
     refuted: bool = False
-    doubted: bool = False
+    doubted: str = ""
 
     @property
     def shares(self) -> tuple[float, float]:
@@ -282,6 +282,13 @@ class Calibration:
         """The idle latency and the peak of a closed model, as printed."""
         both = self._read_off(self.figures)
         return both["R1"], both[PEAK]
+
+    @property
+    def peak(self) -> Estimate | None:
+        """The peak throughput as printed (of a memory in bytes/s); None for a model that has none."""
+        if isinstance(self.curve_model, ClosedModel):
+            return self.asymptotes[1]
+        return self.figures.get(BANDWIDTH, self.figures.get(PEAK))
 
     def _read_off(self, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
         """The idle latency and the peak of a closed model: of points under closed loads, those of the predicted curve.

@@ -107,7 +107,11 @@ def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
     """
     kept = on_course(sweep)
     every = calibrate.fit(sweep, kept)
-    return every if len(kept) == sweep.points["load"].nunique() else replace(every, doubted=True)
+    off = sorted(set(sweep.points["load"]) - set(kept))
+    if not off:
+        return every
+    are = "is" if len(off) == 1 else "are"
+    return replace(every, doubted=every.doubted or f"{every.load_type.at(*off)} {are} left out")
 
 
 def deeper_command(target: str, plan: FioPlan, deepest: int, drive: DriveOptions, out: Path | None) -> str:

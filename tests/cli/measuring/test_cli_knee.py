@@ -164,7 +164,8 @@ def test_other_commands_say_that_they_take_in_the_point_that_knee_leaves_out():
     doubts = "\n".join(knee_answer.doubts_about(unsteady, knee_answer.robust_fit(unsteady)))
     assert "unless you give qsim fit, compare or predict --use 1,2,4,8,16,32" in doubts
     every = with_unsteady_named(fit(unsteady), unsteady)
-    assert every.doubted
+    assert every.doubted == "depth 64 is off the course of the other points"
+    assert knee_answer.robust_fit(unsteady).doubted == "depth 64 is left out"
     assert every.notes[-1].startswith("depth 64 is off the course of the other points")
     assert every.notes[-1].endswith("qsim knee leaves it out, and so does --use 1,2,4,8,16,32")
     without = with_unsteady_named(fit(unsteady, [1, 2, 4, 8, 16, 32]), unsteady)
