@@ -101,6 +101,9 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
     response = np.array([drawn(n) for n in load.values])
     shares = (0.5, *fit.shares)
     r, r_low, r_high = np.quantile(response, shares, axis=1, method="inverted_cdf")
+    r = np.array([within_the_peak(fit, load, n, time) for n, time in zip(load.values, r.tolist(), strict=True)])
+    endless = NOT_SERVED * np.exp(-found.middle.log_rate[0, 0])  # a rate that a possible device does not serve
+    r_high = np.where((r_high >= endless) & (r < endless), np.inf, np.maximum(r, r_high))
     if isinstance(load, ArrivalRate):
         x = x_low = x_high = values
     else:
@@ -108,6 +111,14 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
     columns = (values, x, x_low, x_high, r, r_low, r_high)
     notes = (*_remarks(fit, found, load),)
     return Prediction(*columns, fit.level, replace(load, values=()), notes, fit.block_bytes, doubts=tuple(doubts))
+
+
+def within_the_peak(fit: Calibration, load: ArrivalRate | ClosedLoad, value: float, response_s: float) -> float:
+    """The response time at a value of a closed load, at least that at which the printed peak is served."""
+    peak = fit.peak
+    if isinstance(load, ArrivalRate) or peak is None or not peak.estimate:
+        return response_s
+    return max(response_s, value / peak.estimate - load.thinking_s)  # N = X (R + Z)
 
 
 def drawn_under(
@@ -162,6 +173,11 @@ def _known_scv(fit: Calibration) -> float | None:
         return law_from_dict(fit.law).scv
     facts = None if fit.points is None else fit.points.facts
     return facts.alone.scv if isinstance(facts, ClosedFacts) and facts.alone is not None else None
+
+
+def knows_spread(fit: Calibration) -> bool:
+    """Whether the spread of service times is measured or fitted."""
+    return fit.is_seen_through_chain or _known_scv(fit) is not None
 
 
 def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Array:

@@ -403,6 +403,8 @@ def _where_it_is_had(fit: Calibration, path: CurvePaths, near: float, places: Ar
         return near, throughput, response
     wanted = USUAL * (fit.asymptotes[1].estimate or math.nan)
     load = _first_on_the_curve(fit, wanted, near)
+    if load == 1 and (more := float(curve_of(fit, [1.0]).throughput_per_s[0])) > wanted:  # no load is less
+        wanted = more
     return load, wanted, load / wanted - fit.load_type.thinking_s
 
 
@@ -424,14 +426,16 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
     return load
 
 
-def _interval(fit: Calibration, load: float, ends: Ends, least: float = 0.0) -> tuple[float | None, float | None, bool]:
-    """An interval from ``least`` on with the estimate and what moves between runs, and whether it is narrow."""
+def _interval(
+    fit: Calibration, load: float, ends: Ends, least: float = 0.0, most: float = math.inf
+) -> tuple[float | None, float | None, bool]:
+    """An interval with the estimate and what moves between runs, from ``least`` to ``most``; whether it is narrow."""
     low, high = (None if end is None else side(end, load) for side, end in zip((min, max), ends, strict=True))
-    if low is None or high is None:
-        return low, high, False
-    low, high = widened(low, load, high, fit.between_runs, fit.level)
-    low = max(low, least)
-    return low, high, high / low < ROUGH
+    if low is not None and high is not None:
+        low, high = widened(low, load, high, fit.between_runs, fit.level)
+    low = None if low is None else max(low, least)
+    last = min(high or math.inf, max(most, load))
+    return low, last if math.isfinite(last) else None, low is not None and last < ROUGH * low
 
 
 def _along(values: Array, index: Array) -> Array:
@@ -489,13 +493,46 @@ def objective_knee(fit: Calibration, time_s: float) -> Knee:
     110
     """
     check_objective(time_s)
-    definition, loads = f"mean response time within {format_duration(time_s)}", _looked_at(fit, time_s)
+    loads = _looked_at(fit, time_s)
     longest = time_s * (1 + ROUNDING)
-    times = curve_of(fit, loads).response_time_s
-    load = float(load_at(loads, first_reaching(times[None] / longest))[0])
+    load, lightest_s = _last_within(fit, loads, longest)
+    if fit.load_type.thinking_s and 1 <= load < math.inf:  # whole users
+        load = float(math.floor(load))
     near = loads if not 0 < load < math.inf else loads[(loads >= load / AROUND) & (loads <= load * AROUND)]
     ends = ends_of(load_at(near, first_reaching(possible_responses(fit, near) / longest)), fit.level)
-    return objective_at(fit, load, ends, definition, loads, f"the response takes {format_duration(times[0])}")
+    return mean_objective(fit, time_s, load, ends, loads, lightest_s)
+
+
+def _last_within(fit: Calibration, loads: Array, longest: float) -> tuple[float, float]:
+    """The load among ``loads`` at which the predicted response takes ``longest``; the response at the lightest."""
+    tried, load, lightest_s = loads, math.nan, math.nan
+    for number in range(PASSES + 1):
+        times = curve_of(fit, tried).response_time_s
+        place = first_reaching(times[None] / longest)
+        load, lightest_s = float(load_at(tried, place)[0]), lightest_s if number else float(times[0])
+        if not 0 < load < math.inf or int(place[0]) == place[0]:
+            break
+        before = int(place[0])
+        tried = load_at(tried, np.linspace(before, before + 1, TRIED))
+    return load, lightest_s
+
+
+def mean_objective(
+    fit: Calibration, time_s: float, load: float, ends: Ends, loads: Array, lightest_s: float, under: Load | None = None
+) -> Knee:
+    """``objective_at`` for the mean response time: at the end of its interval no more is served than at the peak's.
+
+    ``lightest_s`` is the response at the lightest of the ``loads``.
+    """
+    kind, peak = fit.load_type if under is None else under, fit.peak
+    most = math.inf
+    if peak is not None and peak.high is not None and not isinstance(kind, InjectedDelay):
+        most = (
+            peak.high if isinstance(kind, ThroughputLoad) else peak.high * (time_s + kind.thinking_s)
+        )  # N = X (R + Z)
+    definition = f"mean response time within {format_duration(time_s)}"
+    lightest = f"the response takes {format_duration(lightest_s)}"
+    return objective_at(fit, load, ends, definition, loads, lightest, under=under, most=most)
 
 
 def possible_responses(fit: Calibration, loads: Array) -> Array:
@@ -520,17 +557,18 @@ def objective_at(
     lightest: str,
     note: str = "",
     under: Load | None = None,
+    most: float = math.inf,
 ) -> Knee:
     """The reading of an objective at ``load``, 0 where none of the ``loads`` meets it, infinity where all do.
 
-    The load is of the kind ``under``, else of that of ``fit``.
+    The load is of the kind ``under``, else of that of ``fit``, and no possible device has more than ``most``.
     """
     kind = fit.load_type if under is None else under
     if not 0 < load < math.inf:
         first, last = (kind.place(kind.estimated_text(n)) for n in loads[[0, -1]])
         note = f"met up to {last}, the heaviest load looked at" if load else f"even at {first} {lightest}"
         return Knee(None, *ends, math.nan, math.nan, definition, kind.named, False, note)
-    low, high, known = _interval(fit, load, ends)
+    low, high, known = _interval(fit, load, ends, most=most)
     there = curve_of(fit, [load], under)
     throughput, response = float(there.throughput_per_s[0]), float(there.response_time_s[0])
     outstanding = load if under is None else throughput * response  # as deep as the fit's own load, which is closed

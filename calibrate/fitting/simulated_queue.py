@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.fitting.any_load import PossibleDevices, possible_devices
+from calibrate.fitting.any_load import PossibleDevices, knows_spread, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.fitting.station import LEAST_SCV, law_of
 from calibrate.inference.parameters import Array
@@ -124,7 +124,8 @@ def with_p99(fit: Calibration, curve: Prediction) -> Prediction:
     each = [_p99_at(fit, found, load, n) for n in curve.load.tolist()]
     middle = curve.response_time_s * np.array([ratio for ratio, _ in each])
     low, high = np.quantile([drawn for _, drawn in each], shares, axis=1, method="inverted_cdf")
-    law = "as the histogram of depth 1" if fit.law is not None else f"of an scv near {found.middle_scv:.2g} (gamma)"
+    law = f"of a gamma law, with {'that scv' if knows_spread(fit) else 'an scv near 1 assumed'}"
+    law = "as the histogram of depth 1" if fit.law is not None else law
     note = f"p99 is simulated: first come, first served, service {law}"
     ends = np.minimum(low, middle), np.maximum(high, middle)
     return replace(curve, p99_s=middle, p99_low_s=ends[0], p99_high_s=ends[1], notes=(*curve.notes, note))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.fitting.any_load import drawn_responses, drawn_under
+from calibrate.fitting.any_load import drawn_responses, drawn_under, within_the_peak
 from calibrate.fitting.any_load import predict as predict_at
 from calibrate.fitting.predicted_curve import Prediction, is_own_kind
 from calibrate.fitting.readings import (
@@ -22,16 +22,16 @@ from calibrate.fitting.readings import (
     ends_of,
     first_reaching,
     load_at,
-    objective_at,
+    mean_objective,
     objective_knee,
 )
 from calibrate.inference.parameters import Array
 from calibrate.models.calibration import PEAK, Calibration
 from measure.errors import DataError
 from measure.loads import ArrivalRate, ClosedLoad, Load, PeakShare
-from measure.units import format_duration, format_rate
+from measure.units import format_rate
 
-NEAR = 1e-4
+NEAR = 1e-5
 """The relative distance at which two loads are one."""
 
 AROUND, TRIED = 3.0, 40
@@ -107,15 +107,14 @@ def objective_under(fit: Calibration, time_s: float, load: ArrivalRate | ClosedL
     elif response(last) <= longest:
         found = math.inf
     else:
-        found = _first(lambda n: response(n) >= longest, first, last, whole=load.thinking_s > 0)
+        whole = load.thinking_s > 0
+        found = _first(lambda n: response(n) > longest, first, last, whole=whole) - whole  # the last that meets it
     near = loads
     if 0 < found < math.inf:
         near = np.geomspace(max(found / AROUND, first), min(found * AROUND, last), TRIED)
     times = np.minimum(drawn_responses(fit, replace(load, values=tuple(near))), FARTHEST * time_s)
     ends = ends_of(load_at(near, first_reaching(times / longest)), fit.level)
-    definition = f"mean response time within {format_duration(time_s)}"
-    said = f"the response takes {format_duration(lightest)}"
-    return objective_at(fit, found, ends, definition, np.array([first, last]), said, under=load)
+    return mean_objective(fit, time_s, found, ends, np.array([first, last]), lightest, load)
 
 
 def _looked_at(fit: Calibration, time_s: float, load: ArrivalRate | ClosedLoad) -> Array:
@@ -132,7 +131,7 @@ def _response(fit: Calibration, load: ArrivalRate | ClosedLoad) -> Callable[[flo
     if is_own_kind(fit.load_type, load) and not fit.is_seen_through_chain:
         return lambda n: float(predict_at(fit, [n]).response_time_s[0])
     drawn = drawn_under(fit, load)
-    return lambda n: float(np.quantile(drawn(n), 0.5, method="inverted_cdf"))
+    return lambda n: within_the_peak(fit, load, n, float(np.quantile(drawn(n), 0.5, method="inverted_cdf")))
 
 
 def _fewest_with(fit: Calibration, rate: float, load: ClosedLoad) -> float:

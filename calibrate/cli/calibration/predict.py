@@ -258,7 +258,7 @@ def _users_line(c: PredictedCurve) -> list[str]:
     from calibrate.fitting.readings import users_at_knee
 
     think_s = c.curve.load_type.thinking_s
-    if not think_s or c.fit.crossing is None or c.then is not None:
+    if not think_s or c.fit.crossing is None or c.then is not None or think_s == c.fit.load_type.thinking_s:
         return []
     users = with_interval(c.curve.load_type.figure, *users_at_knee(c.fit, think_s))
     start = f"queueing starts at {c.curve.load_type.in_full(users)}"

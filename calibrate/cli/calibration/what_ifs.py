@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,9 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     before, after = (c.response_time_s if is_rate else c.throughput_per_s for c in (present, changed))
     gains = after / before
     best = int(abs(gains - 1).argmax())
-    _, low, high = changed.response_band(best) if is_rate else changed.throughput_band(best)
+    bands = [c.response_band(best) if is_rate else c.throughput_band(best) for c in (present, changed)]
+    widest = max(bands, key=lambda band: (band[2] or math.inf) / band[1])  # a gain is as sure as its lesser known side
+    _, low, high = widest
     then, now = (show(values[best], 2) for values in (after, before))
     where = present.load_type.place_of(present.load[best])
     percent = f"{100 * abs(gains[best] - 1):.0f} %"

@@ -166,7 +166,7 @@ def test_a_rate_beyond_what_was_measured_is_warned_of_in_predict_and_compare(qsi
     qsim("fit", str(shallow), "--out", str(fitted))
     opened.write_text("arrival_rate,iops,latency_ms\n400,400,3.02\n1100,1100,5.4\n")
     compared = qsim("compare", str(opened), "--prediction", str(fitted))
-    assert "warning: other-load (all points): above" in compared.err
+    assert "warning: other-load: above" in compared.err
     assert said in compared.err
 
 
@@ -363,3 +363,42 @@ def test_the_json_of_any_tool_is_calibrated_on_and_not_taken_for_a_fit(qsim, fil
     found = qsim("predict", str(KINDS.parent / "servers" / file), "--peak-iops", "5k", "--json")
     assert found.code == 0, found.err
     assert found.json["model"]["used"] == [load]
+
+
+@pytest.fixture
+def two_points(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("iodepth,iops,latency_us\n1,11000,90.9\n32,180000,177.8\n")
+    return str(path)
+
+
+def test_a_band_without_an_end_is_open_and_no_huge_number(qsim, two_points):
+    """``208 µs (134 to 9.1e+07)``, where some possible devices do not serve the rate."""
+    run = qsim("predict", two_points, "--at", "80%")
+    assert "e+0" not in run.out
+    (line,) = (one for one in run.out.splitlines() if one.startswith("80 % "))
+    assert " and more) on average" in line
+    assert qsim("predict", two_points, "--at", "80%", "--json").json["points"][0]["response_time_high_s"] is None
+
+
+def test_a_gain_is_no_surer_than_today_s_figure(qsim, two_points):
+    answer = qsim("predict", two_points, "--what-if", "drives=1:2", "--at", "8,64").out.splitlines()[0]
+    assert "more throughput at depth 64" in answer  # that of one drive there was never measured
+    assert answer.endswith(", rough.")
+
+
+def test_a_think_time_that_was_measured_has_one_line_of_where_queueing_starts(qsim):
+    data = str(KINDS / "think_stats_history.csv")
+    own = qsim("predict", data, "--at", "10..100users:think=1s").out
+    assert own.lower().count("queueing starts") == 1
+    assert qsim("predict", data, "--at", "10..100users:think=2s").out.lower().count("queueing starts") == 2
+
+
+def test_an_objective_of_arrivals_names_its_rate_once(qsim, tmp_path):
+    data = tmp_path / "open.csv"
+    rows = [f"{rate},{rate},{1e3 / (100 - rate):.5g}" for rate in (10, 40, 70, 90)]
+    data.write_text("\n".join(["arrival_rate,throughput_per_s,latency_ms", *rows]) + "\n")
+    first = qsim("fit", str(data), "--slo", "50ms").out.splitlines()[0]
+    assert first.startswith("Under 50.0 ms: ")
+    assert first.count("/s") == 2  # the answer, and the heaviest that was measured
+    assert first.endswith(" of Poisson arrivals, sure. At 90.0 /s it took 100 ms.")
