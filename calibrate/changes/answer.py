@@ -103,7 +103,7 @@ def seen(change: Change) -> str:
 
 def _at_all(change: Change) -> str:
     """The loss at all loads that would have been seen."""
-    return "" if (loss := change.detectable_everywhere_pct) is None else f", of {format_percent(loss)} at all"
+    return "" if (loss := change.detectable_everywhere_pct) is None else f", of {format_percent(loss)} at every load"
 
 
 def next_line(change: Change) -> str:

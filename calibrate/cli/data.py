@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +12,7 @@ import measure
 from calibrate.cli.console import complain, warn
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.parsing import not_one_of
-from measure.findings import merged
+from measure.findings import curve_name, merged
 from measure.text_files import shown_name
 from measure.units import counted
 
@@ -138,7 +138,8 @@ def findings_of(sweep: measure.Sweep, series: Sequence[str]) -> list[measure.Fin
 def print_findings(findings: Iterable[measure.Finding], device: str = "") -> None:
     """Print findings on stderr, merged as in the audit, with the ``device`` where there are several."""
     for f in merged(dict.fromkeys(replace(f, load=None) for f in findings)):
-        where = ": ".join(part for part in (device, f.series) if part)
+        place = "" if f.place in f.message else f.place
+        where = ": ".join(part for part in (device, ", ".join(filter(None, (curve_name(f.series), place)))) if part)
         complain(f"{WORDS[f.severity]}: {f.check}{f' ({where})' if where else ''}: {_with_remedy(f)}")
 
 
@@ -189,11 +190,17 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], so
         if checks := [f.check for f in merged(audited) if f.severity == severity]:
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
     none = "no other errors or warnings" if changed else "no errors, no warnings"
+    none += f" beside {' and '.join(of_fits)}" if (of_fits := dict.fromkeys(_warned_of_fits(findings))) else ""
     text = ", ".join(counts) or f"{none}{could_not_check(unchecked)}"
     if any(f.contradicts for f in audited):
         text += f": {VERDICTS['error']}"
     text = "; ".join([*changed, text])
     return f"{text}; to read them: qsim audit {source}" if counts or changed else text
+
+
+def _warned_of_fits(findings: Iterable[measure.Finding]) -> Iterator[str]:
+    """The checks of fits that stand above the answer as warnings or errors."""
+    yield from (f.check for f in findings if f.check in OF_FITS and f.severity != "info")
 
 
 def _changes(findings: Iterable[measure.Finding], check: str) -> str:

@@ -26,6 +26,7 @@ from calibrate.cli.data import (
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option
+from measure.findings import curve_name
 from measure.text_files import read_head
 from measure.units import counted
 from qsim.text_table import without_empty
@@ -164,7 +165,7 @@ def _named(devices: Mapping[str, Device]) -> Iterator[tuple[str, Device, Compari
     """Every curve, with the name of its device before its own where there are several devices."""
     for name, device in devices.items():
         for c in device.comparisons:
-            yield f"{name}: {c.series}" if len(devices) > 1 else c.series, device, c
+            yield ": ".join(filter(None, (name, curve_name(c.series)))) if len(devices) > 1 else c.series, device, c
 
 
 def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iterator[str]:

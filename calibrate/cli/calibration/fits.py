@@ -12,6 +12,7 @@ from calibrate.cli.console import labelled
 from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import Objective
+from measure.findings import curve_name
 from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
 from measure.units import counted, format_duration, with_interval
 
@@ -117,16 +118,18 @@ def asked_lines(
     if k.load is not None:
         at = with_interval(load.figure, k.load, k.low, k.high)
         at = under.in_full(at) if under is not None else at if isinstance(load, ThroughputLoad) else load.place(at)
+        at = load.in_full(at) if isinstance(load, ArrivalRate) and under is None else at
         time = f", {format_duration(k.response_time_s, 2)} on average" if slo.quantile else ""
         beyond = f"; {k.note}" if k.note else ""
-        rate = "" if isinstance(under, ArrivalRate) else f"{show(k.throughput_per_s, 2)} at "
+        rate = "" if isinstance(load, ThroughputLoad) else f"{show(k.throughput_per_s, 2)} at "
         line = f"{asked}: {rate}{at}{time}, {word}{beyond}."
     if fit.used and not isinstance(load, InjectedDelay) and under is None:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
-        measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
-        deepest = fit.load_type.text(fit.used[i])
-        place = f"load {deepest}" if isinstance(load, ThroughputLoad) else load.place(deepest)
-        line += f" {place[0].upper()}{place[1:]} gave {measured}."
+        deepest, took = fit.load_type.text(fit.used[i]), format_duration(fit.used_response_s[i], 2)
+        if isinstance(load, ThroughputLoad):
+            return [f"{line} At {deepest} it took {took}."]
+        place = load.place(deepest)
+        line += f" {place[0].upper()}{place[1:]} gave {show(fit.used_throughput_per_s[i], 2)} at {took}."
     return [line]
 
 
@@ -156,9 +159,10 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
         to = f", each fitted to {first.basis}" if len({f.basis for f in fits}) == 1 else ""
         knees = knees_labelled([(f.series, f) for f in fits])[0]
         return [f"{title}: {counted(len(fits), 'curve')}{to}", knees, "", fits_table(fits), ""]
-    head = ", ".join(part for part in (title, first.series) if part)
+    head = ", ".join(part for part in (title, curve_name(first.series)) if part)
     notes = (labelled("NOTE", note) for note in first.notes)
-    return [f"{head}: {method_text(first)}", *fit_answer(first), *notes]
+    method = method_text(first)
+    return [f"{head}: {method}" if head else f"{method[0].upper()}{method[1:]}", *fit_answer(first), *notes]
 
 
 def last_lines(made: CalibratedCurves, more: str) -> list[str]:

@@ -140,3 +140,25 @@ def test_curves_of_one_point_have_an_assumed_knee_and_nothing_to_leave_out(once)
     assert re.fullmatch(r"QUEUEING STARTS depth [0-9.]+, assumed: these points do not tell", knee)
     assert missed == "MISSED  unknown: one point checks nothing; measure a second"
     assert once("fit", *points).out.splitlines()[:2] == ["004-ssd-mix: 5 curves, each fitted to depth 1", knee]
+
+
+def test_a_warning_names_its_load_and_no_curve_without_a_name(qsim, tmp_path):
+    """``repeats-disagree (all points): ... Measure this load five times``: which load was not said."""
+    table = tmp_path / "noisy.csv"
+    rows = [(n, x * k) for k in (0.8, 1.0, 1.2) for n, x in ((1, 1e3), (2, 2e3 * k), (4, 4e3), (8, 4e3))]
+    table.write_text("\n".join(["iodepth,iops", *(f"{n},{x:g}" for n, x in rows)]) + "\n")
+    run = qsim("fit", str(table))
+    assert "repeats-disagree (depth 2): 3 repeats give " in run.err
+    assert "all points" not in run.err
+    assert run.out.startswith("noisy.csv: a smooth curve ")
+    assert qsim("predict", str(table)).out.startswith("A smooth curve ")
+    assert qsim("compare", str(table)).out.startswith("noisy.csv: predicted from depths ")
+
+
+def test_an_audit_without_findings_stands_beside_the_warning_of_the_fit(qsim, tmp_path):
+    table = tmp_path / "falls.csv"
+    rates = ((1, 101.18), (4, 388.62), (8, 611.73), (16, 652.31), (32, 573.16), (64, 431.35))
+    table.write_text("\n".join(["iodepth,iops", *(f"{n},{x}" for n, x in rates)]) + "\n")
+    run = qsim("compare", str(table))
+    assert "warning: misses-its-points: " in run.err
+    assert "AUDIT   no errors, no warnings beside misses-its-points; " in run.out
