@@ -96,7 +96,7 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
         except DataError as error:
             if refuse:
                 raise
-            doubts.append(str(error))
+            doubts.append(str(error).removeprefix(f"{fit.series}: "))
     drawn = drawn_under(fit, load, found)
     response = np.array([drawn(n) for n in load.values])
     shares = (0.5, *fit.shares)

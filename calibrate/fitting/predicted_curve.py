@@ -13,7 +13,7 @@ from calibrate.inference.weights import quantiles
 from calibrate.models.calibration import Calibration, is_open
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
-from measure.loads import Bandwidth, Clients, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
+from measure.loads import ArrivalRate, Bandwidth, Clients, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, with_interval
 from qsim.result import Result
 from qsim.text_table import table, without_empty
@@ -154,8 +154,17 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
         r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
     else:
         r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
+        r_high = np.where(_not_served(fit, loads) > 1 - shares[2], np.inf, r_high)
     columns = (loads, x, x_low, x_high, r, r_low, r_high)
     return Prediction(*columns, fit.level, fit.load_type, _not_covered(fit, loads), fit.block_bytes)
+
+
+def _not_served(fit: Calibration, loads: Array) -> Array:
+    """The probability (m,) that the peak lies below each of ``loads``, where these are rates of arrivals."""
+    if not isinstance(fit.load_type, ArrivalRate):
+        return np.zeros(len(loads))
+    served = fit.curve_model.curve(fit.table.values, loads)[0] >= loads
+    return np.asarray(fit.table.weight @ ~served)
 
 
 def is_own_kind(measured: Load, asked: Load) -> bool:

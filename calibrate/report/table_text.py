@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Estimate, how_sure, quantity
@@ -137,6 +138,8 @@ def _interval_text(row: Mapping[Any, Any], column: str) -> str:
     low, high = (row.get(end_of(column, e)) for e in ("low", "high"))
     if low is None or high is None or pd.isna(low) or pd.isna(high) or not text or not value:
         return text
+    if np.isinf(high):
+        return f"{text} ({quantity_text(column, low)} and more)"
     below, above = float(value) - float(low), float(high) - float(value)
     if above > 0 and 0.8 < below / above < 1.25:
         percent = 100 * (below + above) / 2 / float(value)

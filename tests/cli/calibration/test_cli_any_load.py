@@ -402,3 +402,15 @@ def test_an_objective_of_arrivals_names_its_rate_once(qsim, tmp_path):
     assert first.startswith("Under 50.0 ms: ")
     assert first.count("/s") == 2  # the answer, and the heaviest that was measured
     assert first.endswith(" of Poisson arrivals, sure. At 90.0 /s it took 100 ms.")
+
+
+def test_a_rate_that_a_possible_queue_does_not_serve_has_no_end_in_text_and_report(qsim, tmp_path):
+    """``1.3 ms (0.63 to 238853)``, and ``to inf ns`` in the report."""
+    data, report = tmp_path / "open.csv", tmp_path / "open.html"
+    data.write_text("arrival_rate,throughput_per_s,latency_us\n995,995,24000\n2000,2000,980\n4000,4000,644\n")
+    run = qsim("predict", str(data), "--at", "3k/s,6.8k/s", "--report", str(report))
+    lines = [line for line in run.out.splitlines() if line.startswith(("3.00 k/s", "6.80 k/s"))]
+    assert [" and more)" in line for line in lines] == [False, True]
+    page = report.read_text(encoding="utf-8")
+    assert "inf ns" not in page
+    assert " and more)" in page
