@@ -411,11 +411,11 @@ def verdict(c: Comparison) -> str:
     """The result in a few sentences: the knee, the errors, a known truth, flagged runs, the audit, the next load."""
     flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
     errors = [f for f in c.audit if f.severity == "error"]
-    following = next_text([("", c.next, c.knee)])
+    following, heading = next_text([("", c.next, c.knee)]), _heading([c])
     parts = (
         hidden_by_noise(c),
         f"{knee_sentence(c.fit)}.",
-        f"{_heading([c])[0].upper()}{_heading([c])[1:]}.",
+        f"{heading if curve_name(c.series) else f'{heading[0].upper()}{heading[1:]}'}.",
         f"Missed: {_missed([c])}.",
         f"{_sure([c])}.",
         "" if c.truth is None else c.truth.sentence(),
