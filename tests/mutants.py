@@ -1,37 +1,52 @@
 """Changes the code in N random places (200), one at a time, and says how many of the changes the tests notice.
 
-    make mutants    or    .venv/bin/python tests/mutants.py [N] [--seed S] [PATH ...]
+    make mutants    or    .venv/bin/python tests/mutants.py [N] [--seed S] [--limit SECONDS] [--budget SECONDS]
+                                                            [--least PERCENT] [--write] [PATH ...]
 
 The changes are those of cosmic-ray (`pip install -e '.[mutants]'`). Places are drawn by the length of the modules under
-the paths; each meets the tests of its module (those in the folder of the same name under tests/unit or tests/cli, and
-every file that imports the module), until one fails. Works in a clone of the last commit at a low priority; needs
-one to three minutes a mutant of a busy machine, so it is no part of a test run. Left out are annotations, which never
-run, numbers that a module gives a name in capitals (which iteration limit works as well is no fault), and changes into
-what is of another type. A mutant that changes no result, or that no test calls, counts as a survivor.
+the paths, the same ones each time; the first ones of many are those of few. Each meets the tests of its module (the
+files of its name or that import it, the others of the folder of the same name under tests/unit or tests/cli, then the
+files elsewhere that import it), until one fails that passes without the change. Works in a clone of the last commit at
+a low priority, some seconds a mutant that is noticed. What was found is kept in build/mutants.json: the next run tries
+those that survived, and those of modules that changed.
+
+Left out are annotations, which never run, numbers that a module gives a name in capitals (which iteration limit works
+as well is no fault), and changes into what is of another type. Those of tests/data/equivalent_mutants.json change no
+result, for the reason given there, and are counted apart. One that no test calls, or whose tests take longer than the
+limit, counts as a survivor.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import multiprocessing
 import os
 import random
 import re
-import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
-from cosmic_ray.commands.init import init
-from cosmic_ray.mutating import mutate_and_test
-from cosmic_ray.work_db import use_db
-from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkResult
+import pytest
+from cosmic_ray.ast import ast_nodes, get_ast_from_path
+from cosmic_ray.mutating import use_mutation
+from cosmic_ray.plugins import get_operator, operator_names
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-LIMIT_S = 900
-"""For the tests of one mutant; one that takes longer is counted apart."""
+KNOWN = REPOSITORY / "build" / "mutants.json"
+EQUIVALENT = json.loads((REPOSITORY / "tests" / "data" / "equivalent_mutants.json").read_text("utf-8"))
+"""Why a change has no effect, by module and lines."""
 
 CHANGES = re.compile(
     "core/(AddNot|NumberReplacer|ReplaceAndWithOr|ReplaceOrWithAnd|ReplaceTrueWithFalse|ReplaceFalseWithTrue"
@@ -40,86 +55,195 @@ CHANGES = re.compile(
     "|ReplaceComparisonOperator_(Eq_NotEq|NotEq_Eq|Lt_LtE|LtE_Lt|Gt_GtE|GtE_Gt|Is_IsNot|IsNot_Is))"
 )
 NAMED_NUMBER = re.compile(r"_?[A-Z][A-Z0-9_]*(, [A-Z_]+)* = ")
-PYTEST = ("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+PYTEST = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=no")
 MARKS = "not slow and not live and not tools"
-SOME_FAILED, NO_TESTS = 1, 5
-"""The exit codes of pytest where some failed, and where it has none to run."""
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
+PASSED, NO_TESTS = 0, 5
+"""Exit codes of pytest."""
+
+LIBRARIES = ("numpy", "scipy.optimize", "scipy.stats", "pandas", "numba", "statsmodels.api", "plotly.graph_objects")
+"""Imported once: each run of tests is a fork of this process."""
 
 
-def drawn(modules: Sequence[Path], number: int, seed: int) -> Iterator[tuple[Path, list[MutationSpec]]]:
-    """The modules that were drawn, in random order, each with its mutants."""
+class Mutant(NamedTuple):
+    """One change of one module."""
+
+    module: Path
+    operator: str
+    occurrence: int
+    line: int
+
+    @property
+    def key(self) -> str:
+        """The same for as long as the module is."""
+        return f"{self.module} {hashlib.sha1(self.module.read_bytes()).hexdigest()} {self.operator} {self.occurrence}"  # noqa: S324
+
+
+def drawn(modules: Sequence[Path], number: int, seed: int) -> Iterator[Mutant]:
+    """Mutants of the modules in random order."""
     draw = random.Random(seed)
-    counts = Counter(draw.choices(modules, [m.stat().st_size for m in modules], k=number))
-    with tempfile.TemporaryDirectory() as folder, use_db(str(Path(folder) / "session.sqlite")) as session:
-        for module, count in counts.items():
-            init([module], session, {})
-            lines = module.read_text("utf-8").splitlines()
-            found = [change for item in session.work_items for change in item.mutations if matters(change, lines)]
-            yield module, draw.sample(sorted(found, key=place), min(count, len(found)))
+    sizes = [module.stat().st_size for module in modules]
+    left: dict[Path, list[Mutant]] = {}
+    for _ in range(2 * number):  # some modules have fewer mutants than are drawn of them
+        (module,) = draw.choices(modules, sizes)
+        if module not in left:
+            left[module] = list(mutants_of(module))
+            random.Random(f"{seed} {module}").shuffle(left[module])
+        if left[module] and number:
+            number -= 1
+            yield left[module].pop()
 
 
-def place(change: MutationSpec) -> tuple[str, int]:
-    """What tells one mutant of a module from another."""
-    return change.operator_name, change.occurrence
+def mutants_of(module: Path) -> Iterator[Mutant]:
+    """The mutants that the tests ought to notice."""
+    nodes = list(ast_nodes(get_ast_from_path(module)))
+    lines = module.read_text("utf-8").splitlines()
+    for name in filter(CHANGES.fullmatch, sorted(operator_names())):
+        operator = get_operator(name)()
+        places = (place for node in nodes for place, _ in operator.mutation_positions(node))
+        for occurrence, (line, _) in enumerate(places):
+            if not NAMED_NUMBER.match(lines[line - 1]):
+                yield Mutant(module, name, occurrence, line)
 
 
-def matters(change: MutationSpec, lines: Sequence[str]) -> bool:
-    """Whether the tests ought to notice a mutant."""
-    line = lines[change.start_pos[0] - 1]
-    return CHANGES.fullmatch(change.operator_name) is not None and not (
-        change.definition_name is None and NAMED_NUMBER.match(line)
-    )
-
-
-def tests_of(module: Path) -> list[str]:
-    """Files and folders of tests for a module: those of its name first, then its folder's, then what imports it."""
+def tests_of(module: Path) -> list[list[str]]:
+    """Files of tests for a module, the likeliest to notice a change first."""
     own = [Path("tests/unit") / module.parent]
     if module.is_relative_to("calibrate/cli"):
-        own.append(Path("tests/cli").joinpath(*module.parent.parts[2:]))
-    folders = [folder for folder in own if folder.is_dir()]
-    named = [file for folder in folders for file in sorted(folder.rglob(f"test_*{module.stem}*.py"))]
+        own.insert(0, Path("tests/cli").joinpath(*module.parent.parts[2:]))
     package, name = re.escape(".".join(module.parent.parts)), module.stem
     imports = re.compile(
         rf"from {package}\.{name} import|import {package}\.{name}\b|from {package} import .*\b{name}\b"
     )
-    readers = [
-        file
-        for room in ("unit", "cli", "property", "golden", "agreement", "docs")
-        for file in sorted(Path("tests", room).rglob("test_*.py"))
-        if not any(file.is_relative_to(folder) for folder in folders) and imports.search(file.read_text("utf-8"))
-    ]
-    return [str(path) for path in (*named, *folders, *readers)]
+    named, beside, readers = [], [], []
+    for room in ("unit", "cli", "property", "golden", "agreement", "docs"):
+        for file in sorted(Path("tests", room).rglob("test_*.py")):
+            here = any(file.is_relative_to(folder) for folder in own)
+            reads = imports.search(file.read_text("utf-8")) is not None
+            if here and (reads or name in file.stem):
+                named.append(str(file))
+            elif here:
+                beside.append(str(file))
+            elif reads:
+                readers.append(str(file))
+    return [files for files in (named, beside, readers) if files]
 
 
-def outcome(module: Path, changes: Sequence[MutationSpec]) -> Iterator[tuple[str, str]]:
-    """The fate of each mutant of a module, and the mutant in a line or two."""
-    tests = tests_of(module)
-    command = [sys.executable, *PYTEST, "-m", MARKS, *tests]
-    unchanged = subprocess.run(command, capture_output=True, text=True, check=False) if tests else None
-    if unchanged is not None:  # what fails without a change, on a busy machine perhaps, says nothing
-        if unchanged.returncode not in {0, SOME_FAILED, NO_TESTS}:  # what cannot be run would kill every mutant
-            raise SystemExit(f"the tests of {module} do not run:\n{unchanged.stdout}{unchanged.stderr}")
-        failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", unchanged.stdout, re.MULTILINE)
-        command += ["-x", *(f"--deselect={test}" for test in failed)]
-    for change in changes:
-        if unchanged is None or unchanged.returncode == NO_TESTS:
-            yield "survived", f"{module}:{change.start_pos[0]}: no test of it ({change.operator_name})"
-        else:
-            result = mutate_and_test([change], shlex.join(command), LIMIT_S)
-            yield fate(result), f"{module}:{change.start_pos[0]}: {changed_line(result)}"
+class Tests:
+    """Runs tests, and knows which of them a change of the code may be judged by."""
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._sound: set[str] = set()
+        self._failing: set[str] = set()
+        """Without any change: on this machine, or on a busy one."""
+
+    def fate(self, mutant: Mutant) -> tuple[str, str]:
+        """Killed, survived, too slow or equivalent, and the mutant in a line."""
+        with changed(mutant) as (before, after):
+            text = f"{mutant.module}: {changed_lines(before, after)}"
+        if text in EQUIVALENT:
+            return "equivalent", text
+        end = time.monotonic() + self._limit
+        for files in tests_of(mutant.module):
+            while remaining := [file for file in files if file not in self._failing]:
+                with changed(mutant):
+                    code, failed = run([*remaining, *(f"--deselect={test}" for test in self._failing)], end)
+                if code is None:
+                    return "too slow", text
+                if code in {PASSED, NO_TESTS}:
+                    break
+                failed = failed or remaining[0]  # the process died
+                if self._is_sound(failed):
+                    return "killed", f"{text}  by {failed}"
+        return "survived", text
+
+    def _is_sound(self, test: str) -> bool:
+        """Whether a test passes without a change; what does not is left out from here on."""
+        if test not in self._sound | self._failing:
+            code, _ = run([test], time.monotonic() + self._limit)
+            (self._sound if code == PASSED else self._failing).add(test)
+        return test in self._sound
 
 
-def fate(result: WorkResult) -> str:
-    """Killed, survived, or too slow."""
-    if result.output == "timeout":
-        return "too slow"
-    return "survived" if result.test_outcome == TestOutcome.SURVIVED else "killed"
+def run(arguments: Sequence[str], end: float) -> tuple[int | None, str]:
+    """The exit code of pytest, none where it has not ended by then, and the first test that failed."""
+    with tempfile.TemporaryFile("w+") as output:
+        child = multiprocessing.get_context("fork").Process(target=_run, args=(arguments, output.fileno()))
+        child.start()
+        child.join(max(end - time.monotonic(), 0.0))
+        code = child.exitcode
+        if code is None:
+            os.killpg(child.pid or 0, signal.SIGKILL)
+            child.join()
+        output.seek(0)
+        failed = FAILED.search(output.read())
+        return code, failed[1] if failed else ""
 
 
-def changed_line(result: WorkResult) -> str:
-    """The line before and after."""
-    lines = [line for line in (result.diff or "").splitlines() if re.match(r"[-+](?![-+])", line)]
-    return "  ->  ".join(line[1:].strip() for line in lines)
+def _run(arguments: Sequence[str], output: int) -> None:
+    os.setsid()
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.argv = ["pytest"]
+    sys.exit(pytest.main([*PYTEST, "-m", MARKS, *arguments]))
+
+
+@contextmanager
+def changed(mutant: Mutant) -> Iterator[tuple[str, str]]:
+    """The text of the module before and after, while its file has the change.
+
+    numba keeps what it compiled where only a kernel that it calls was changed: a change of a kernel clears all.
+    """
+    kernels = re.search("kernel|njit", mutant.module.read_text("utf-8")) is not None
+    with use_mutation(mutant.module, get_operator(mutant.operator)(), mutant.occurrence) as texts:
+        try:
+            clear(kernels)
+            yield texts
+        finally:
+            clear(kernels)
+
+
+def clear(kernels: bool) -> None:
+    """Throw away what numba compiled."""
+    for file in list(Path().rglob("*.nb[ic]")) if kernels else ():
+        file.unlink()
+
+
+def changed_lines(before: str, after: str) -> str:
+    """The lines before and after."""
+    pairs = zip(before.splitlines(), after.splitlines(), strict=True)
+    return "; ".join(f"{old.strip()}  ->  {new.strip()}" for old, new in pairs if old != new)
+
+
+def tried(mutants: Iterator[Mutant], limit: float) -> Iterator[str]:
+    """The fate of each mutant; of those that were killed before, from the record."""
+    KNOWN.parent.mkdir(exist_ok=True)
+    known: dict[str, list[str]] = json.loads(KNOWN.read_text("utf-8")) if KNOWN.is_file() else {}
+    tests, killed, counted = Tests(limit), 0, 0
+    for mutant in mutants:
+        if known.get(mutant.key, [""])[0] != "killed":
+            known[mutant.key] = list(tests.fate(mutant))
+            KNOWN.write_text(json.dumps(known, indent=1), "utf-8")
+        fate, text = known[mutant.key]
+        killed, counted = killed + (fate == "killed"), counted + (fate != "equivalent")
+        sys.stdout.write(f"{fate:10} {killed}/{counted}  {text}\n")
+        sys.stdout.flush()
+        yield fate
+
+
+def write_figure(fates: Counter[str]) -> None:
+    """Into the table of the page, in the row that this command stands in."""
+    tries = fates.total() - fates["equivalent"]
+    found = (
+        f"{fates['killed']} noticed by a test; {tries - fates['killed']} not; {fates['equivalent']} change no result"
+    )
+    page = REPOSITORY / "docs" / "reliability.md"
+    row = re.compile(r"^(\| small changes of the code.*?\|).*(\| `make mutants`.*)$", re.MULTILINE)
+    text, rows = row.subn(rf"\1 {fates.total()} | {found} \2", page.read_text("utf-8"))
+    if rows != 1:
+        raise SystemExit(f"{page} has no row for this figure")
+    page.write_text(text, "utf-8")
 
 
 def main() -> None:
@@ -127,21 +251,32 @@ def main() -> None:
     parser.add_argument("N", nargs="?", type=int, default=200)
     parser.add_argument("PATH", nargs="*", default=["qsim", "measure", "calibrate"])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=300, help="seconds for the tests of one mutant")
+    parser.add_argument("--budget", type=float, default=float("inf"), help="seconds after which no mutant is begun")
+    parser.add_argument("--least", type=float, default=0, help="percent of them that must be noticed")
+    parser.add_argument("--write", action="store_true", help="the figure into docs/reliability.md")
     given = parser.parse_intermixed_args()
     os.nice(10)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    for library in LIBRARIES:
+        import_module(library)
+    end = time.monotonic() + given.budget
     with tempfile.TemporaryDirectory(prefix="qsim-mutants-") as folder:
         subprocess.run(["git", "clone", "-q", str(REPOSITORY), folder], check=True)
         os.chdir(folder)
-        os.environ["PYTHONPATH"] = os.pathsep.join((folder, str(Path(folder) / "tests")))
+        paths = [folder, str(Path(folder) / "tests")]
+        sys.path[:0] = paths
+        os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])
+        compileall = ["-m", "compileall", "-q", "--invalidation-mode=checked-hash", "qsim", "measure", "calibrate"]
+        subprocess.run([sys.executable, *compileall], check=True)  # two changes of a second have the same time
         files = [file for path in map(Path, given.PATH) for file in ([path] if path.suffix else path.rglob("*.py"))]
-        fates: Counter[str] = Counter()
-        for module, changes in drawn(sorted(files), given.N, given.seed):
-            for found, text in outcome(module, changes):
-                fates[found] += 1
-                killed, tried = fates["killed"], fates["killed"] + fates["survived"]
-                sys.stdout.write(f"{found:9} {killed}/{tried}  {text}\n")
-                sys.stdout.flush()
+        mutants = drawn(sorted(files), given.N, given.seed)
+        fates = Counter(tried(takewhile(lambda _: time.monotonic() < end, mutants), given.limit))
     sys.stdout.write(", ".join(f"{count} {name}" for name, count in fates.most_common()) + "\n")
+    if given.write:
+        write_figure(fates)
+    if 100 * fates["killed"] < given.least * (fates.total() - fates["equivalent"]):
+        raise SystemExit(f"fewer than {given.least:g} % of the changes were noticed")
 
 
 if __name__ == "__main__":
