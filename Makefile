@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 QSIM := $(BIN)/qsim
 # Two workers, each with whole modules. One: PYTEST_FLAGS="-n 0".
 PYTEST_FLAGS ?=
+# How many changes, and where: MUTANTS="50 qsim/analytic".
+MUTANTS ?= 200
 
 # Beside a change of pyproject.toml, a checkout that was moved or a Python that is gone means installing again.
 ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(VENV)/.home 2>/dev/null),$(shell pwd -P))
@@ -66,9 +68,9 @@ release-check: $(VENV)/.installed-test ## Build the release, check it, and run i
 	.ci/release-check $(BIN)/python
 
 .PHONY: mutants
-mutants: $(VENV)/.installed-test ## Make 200 small changes in the code, one at a time, and list those that no test notices (hours)
+mutants: $(VENV)/.installed-test ## Make 200 small changes in the code, one at a time, and list those that no test notices (an hour or more)
 	$(BIN)/python -m pip install --quiet --prefer-binary --editable '.[mutants]'
-	$(BIN)/python tests/mutants.py
+	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 .PHONY: clean
 clean: ## Remove the environment and what tools left behind

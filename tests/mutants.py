@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import pytest
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
-from cosmic_ray.mutating import use_mutation
+from cosmic_ray.mutating import mutate_code, use_mutation
 from cosmic_ray.plugins import get_operator, operator_names
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -89,9 +89,21 @@ def drawn(modules: Sequence[Path], number: int, seed: int) -> Iterator[Mutant]:
         if module not in left:
             left[module] = list(mutants_of(module))
             random.Random(f"{seed} {module}").shuffle(left[module])
+        while left[module] and not is_python(left[module][-1]):
+            left[module].pop()
         if left[module] and number:
             number -= 1
             yield left[module].pop()
+
+
+def is_python(mutant: Mutant) -> bool:
+    """Whether the module can still be compiled."""
+    source = mutant.module.read_text("utf-8")
+    try:
+        compile(mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence), "", "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 def mutants_of(module: Path) -> Iterator[Mutant]:
