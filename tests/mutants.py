@@ -55,13 +55,16 @@ CHANGES = re.compile(
     "|ReplaceComparisonOperator_(Eq_NotEq|NotEq_Eq|Lt_LtE|LtE_Lt|Gt_GtE|GtE_Gt|Is_IsNot|IsNot_Is))"
 )
 NAMED_NUMBER = re.compile(r"_?[A-Z][A-Z0-9_]*(, [A-Z_]+)* = ")
-PYTEST = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=no")
+PYTEST = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=no", "--assert=plain")
 MARKS = "not slow and not live and not tools"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
 PASSED, NO_TESTS = 0, 5
 """Exit codes of pytest."""
 
-LIBRARIES = ("numpy", "scipy.optimize", "scipy.stats", "pandas", "numba", "statsmodels.api", "plotly.graph_objects")
+LIBRARIES = (
+    *("numpy", "scipy.optimize", "scipy.stats", "pandas", "numba", "statsmodels.api", "plotly.graph_objects"),
+    *("hypothesis.strategies", "xdist.plugin", "anyio.pytest_plugin", "jinja2", "rich.console", "typer", "simpy"),
+)
 """Imported once: each run of tests is a fork of this process."""
 
 
@@ -279,7 +282,16 @@ def main() -> None:
         paths = [folder, str(Path(folder) / "tests")]
         sys.path[:0] = paths
         os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])
-        compileall = ["-m", "compileall", "-q", "--invalidation-mode=checked-hash", "qsim", "measure", "calibrate"]
+        compileall = [
+            "-m",
+            "compileall",
+            "-q",
+            "--invalidation-mode=checked-hash",
+            "qsim",
+            "measure",
+            "calibrate",
+            "tests",
+        ]
         subprocess.run([sys.executable, *compileall], check=True)  # two changes of a second have the same time
         files = [file for path in map(Path, given.PATH) for file in ([path] if path.suffix else path.rglob("*.py"))]
         mutants = drawn(sorted(files), given.N, given.seed)
