@@ -282,17 +282,8 @@ def main() -> None:
         paths = [folder, str(Path(folder) / "tests")]
         sys.path[:0] = paths
         os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])
-        compileall = [
-            "-m",
-            "compileall",
-            "-q",
-            "--invalidation-mode=checked-hash",
-            "qsim",
-            "measure",
-            "calibrate",
-            "tests",
-        ]
-        subprocess.run([sys.executable, *compileall], check=True)  # two changes of a second have the same time
+        hashed = ["-m", "compileall", "-q", "--invalidation-mode=checked-hash"]
+        subprocess.run([sys.executable, *hashed, "qsim", "measure", "calibrate", "tests"], check=True)
         files = [file for path in map(Path, given.PATH) for file in ([path] if path.suffix else path.rglob("*.py"))]
         mutants = drawn(sorted(files), given.N, given.seed)
         fates = Counter(tried(takewhile(lambda _: time.monotonic() < end, mutants), given.limit))
