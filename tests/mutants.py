@@ -12,8 +12,8 @@ those that survived, and those of modules that changed.
 
 Left out are annotations, which never run, numbers that a module gives a name in capitals (which iteration limit works
 as well is no fault), and changes into what is of another type. Those of tests/data/equivalent_mutants.json change no
-result, for the reason given there, and are counted apart. One that no test calls, or whose tests take longer than the
-limit, counts as a survivor.
+result, for the reason given there, and are counted apart. One that no test calls, or for which a step of tests takes
+more processor time than the limit, counts as a survivor.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import multiprocessing
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -58,6 +59,9 @@ NAMED_NUMBER = re.compile(r"_?[A-Z][A-Z0-9_]*(, [A-Z_]+)* = ")
 PYTEST = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=no", "--assert=plain")
 MARKS = "not slow and not live and not tools"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
+WAITING = 15
+"""Times the limit of processor time: a test that waits for as long, on a busy machine too, waits for ever."""
+
 PASSED, NO_TESTS = 0, 5
 """Exit codes of pytest."""
 
@@ -123,25 +127,31 @@ def mutants_of(module: Path) -> Iterator[Mutant]:
 
 def tests_of(module: Path) -> list[list[str]]:
     """Files of tests for a module, the likeliest to notice a change first."""
-    own = [Path("tests/unit") / module.parent]
-    if module.is_relative_to("calibrate/cli"):
-        own.insert(0, Path("tests/cli").joinpath(*module.parent.parts[2:]))
     package, name = re.escape(".".join(module.parent.parts)), module.stem
     imports = re.compile(
         rf"from {package}\.{name} import|import {package}\.{name}\b|from {package} import .*\b{name}\b"
     )
     named, beside, readers = [], [], []
-    for room in ("unit", "cli", "property", "golden", "agreement", "docs"):
+    own = folders_of(module)
+    for room in ("unit", "cli", "property", "golden", "agreement"):
         for file in sorted(Path("tests", room).rglob("test_*.py")):
-            here = any(file.is_relative_to(folder) for folder in own)
             reads = imports.search(file.read_text("utf-8")) is not None
-            if here and (reads or name in file.stem):
+            if file.parent in own and (reads or name in file.stem):
                 named.append(str(file))
-            elif here:
+            elif file.parent in own:
                 beside.append(str(file))
             elif reads:
                 readers.append(str(file))
+    named.sort(key=lambda file: name not in Path(file).stem)
     return [files for files in (named, beside, readers) if files]
+
+
+def folders_of(module: Path) -> list[Path]:
+    """The folder of tests of a module's own, where it has one, and that of its folder or the nearest above."""
+    place = Path("tests/unit", module)
+    if module.is_relative_to("calibrate/cli"):
+        place = Path("tests/cli", module.relative_to("calibrate/cli"))
+    return [place.with_suffix(""), next(folder for folder in place.parents if folder.is_dir())]
 
 
 class Tests:
@@ -159,11 +169,10 @@ class Tests:
             text = f"{mutant.module}: {changed_lines(before, after)}"
         if text in EQUIVALENT:
             return "equivalent", text
-        end = time.monotonic() + self._limit
         for files in tests_of(mutant.module):
             while remaining := [file for file in files if file not in self._failing]:
                 with changed(mutant):
-                    code, failed = run([*remaining, *(f"--deselect={test}" for test in self._failing)], end)
+                    code, failed = run([*remaining, *(f"--deselect={test}" for test in self._failing)], self._limit)
                 if code is None:
                     return "too slow", text
                 if code in {PASSED, NO_TESTS}:
@@ -176,27 +185,28 @@ class Tests:
     def _is_sound(self, test: str) -> bool:
         """Whether a test passes without a change; what does not is left out from here on."""
         if test not in self._sound | self._failing:
-            code, _ = run([test], time.monotonic() + self._limit)
+            code, _ = run([test], self._limit)
             (self._sound if code == PASSED else self._failing).add(test)
         return test in self._sound
 
 
-def run(arguments: Sequence[str], end: float) -> tuple[int | None, str]:
-    """The exit code of pytest, none where it has not ended by then, and the first test that failed."""
+def run(arguments: Sequence[str], limit: float) -> tuple[int | None, str]:
+    """The exit code of pytest, none where it takes more processor time, and the first test that failed."""
     with tempfile.TemporaryFile("w+") as output:
-        child = multiprocessing.get_context("fork").Process(target=_run, args=(arguments, output.fileno()))
+        child = multiprocessing.get_context("fork").Process(target=_run, args=(arguments, limit, output.fileno()))
         child.start()
-        child.join(max(end - time.monotonic(), 0.0))
+        child.join(WAITING * limit)
         code = child.exitcode
         if code is None:
             os.killpg(child.pid or 0, signal.SIGKILL)
             child.join()
         output.seek(0)
         failed = FAILED.search(output.read())
-        return code, failed[1] if failed else ""
+        return None if code == -signal.SIGXCPU else code, failed[1] if failed else ""
 
 
-def _run(arguments: Sequence[str], output: int) -> None:
+def _run(arguments: Sequence[str], limit: float, output: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), resource.RLIM_INFINITY))
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -266,7 +276,7 @@ def main() -> None:
     parser.add_argument("N", nargs="?", type=int, default=200)
     parser.add_argument("PATH", nargs="*", default=["qsim", "measure", "calibrate"])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=300, help="seconds for the tests of one mutant")
+    parser.add_argument("--limit", type=float, default=100, help="processor time for the tests of a mutant")
     parser.add_argument("--budget", type=float, default=float("inf"), help="seconds after which no mutant is begun")
     parser.add_argument("--least", type=float, default=0, help="percent of them that must be noticed")
     parser.add_argument("--write", action="store_true", help="the figure into docs/reliability.md")

@@ -192,6 +192,7 @@ def test_places_beyond_the_corners_are_marked_and_less_sure() -> None:
     surface = compare_surface(known(grid())).surface
     beyond = surface.predict(Places(np.array([16, 1024.0]) * KIB, np.ones(2), np.full(2, 16.0), np.ones(2)))
     assert beyond.extrapolated.tolist() == [False, True]
+    assert repr(beyond).startswith("SurfacePrediction at 2 places, 90 % bands\n")
     width = np.log(beyond.throughput_high_per_s / beyond.throughput_low_per_s)
     assert width[1] > width[0]
     assert (beyond.response_time_s * beyond.throughput_per_s).tolist() == pytest.approx([16, 16])

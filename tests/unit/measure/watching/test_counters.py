@@ -31,6 +31,12 @@ def test_between_two_looks_are_the_differences():
     assert (found.read_bytes, found.busy_share, found.in_flight, found.in_flight_variance) == (1600 * 512, 0.25, 0.5, 1)
 
 
+def test_writes_are_counted_as_reads_are():
+    found = between("vda", BEFORE, after(writes=60, write_ms=80, sectors_written=480), 2.0, "t", [1])
+    assert found is not None
+    assert (found.writes, found.write_s, found.written_bytes) == (40, 0.05, 320 * 512)
+
+
 def test_ticks_that_a_kernel_counts_for_short_requests_are_not_believed():
     """200 requests of 80 us in a second, each counted as a tick of 4 ms; no look saw one."""
     did = between("vda", BEFORE, after(reads=300, read_ms=66, busy_ms=860), 1.0, "", [0] * 50)
