@@ -5,10 +5,10 @@
 
 The changes are those of cosmic-ray (`pip install -e '.[mutants]'`). Places are drawn by the length of the modules under
 the paths, the same ones each time; the first ones of many are those of few. Each meets the tests of its module (the
-files of its name or that import it, the others of the folder of the same name under tests/unit or tests/cli, then the
-files elsewhere that import it), until one fails that passes without the change. Works in a clone of the last commit at
-a low priority, some seconds a mutant that is noticed. What was found is kept in build/mutants.json: the next run tries
-those that survived, and those of modules that changed.
+files of its name or that import it and the examples of its docstrings, the others of the folder of the same name under
+tests/unit or tests/cli, then the files elsewhere that import it), until one fails that passes without the change. Works
+in a clone of the last commit at a low priority, some seconds a mutant that is noticed. What was found is kept in
+build/mutants.json: the next run tries those that survived, and those of modules that changed.
 
 Left out are annotations, which never run, numbers that a module gives a name in capitals (which iteration limit works
 as well is no fault), and changes into what is of another type. Those of tests/data/equivalent_mutants.json change no
@@ -143,6 +143,9 @@ def tests_of(module: Path) -> list[list[str]]:
             elif reads:
                 readers.append(str(file))
     named.sort(key=lambda file: name not in Path(file).stem)
+    if ">>> " in module.read_text("utf-8"):
+        dotted = ".".join(module.parent.parts if name == "__init__" else module.with_suffix("").parts)
+        named.append(f"tests/docs/test_docs_doctests.py::test_docstring_examples[{dotted}]")
     return [files for files in (named, beside, readers) if files]
 
 
