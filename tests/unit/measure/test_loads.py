@@ -34,6 +34,7 @@ from measure.loads import (
 )
 from measure.sweep import Sweep, join
 from measure.units import parse_bytes, parse_rate
+from qsim.analytic.any_load import Curves, nodes
 
 KINDS: tuple[type[Load], ...] = (Depth, Clients, Outstanding, ArrivalRate, InjectedDelay, Bandwidth, BufferSize)
 EVERY = [pytest.param(kind(), id=kind.__name__) for kind in KINDS]
@@ -191,3 +192,11 @@ def test_one_curve_of_several_has_the_jobs_of_its_own_points() -> None:
         Depth(),
     ]
     assert load_dataset("004-ssd-depth").load_type == Depth()
+
+
+@pytest.mark.parametrize("scv", [0.0, 1.0])
+def test_poisson_arrivals_at_one_server_wait_as_pollaczek_and_khinchine_say(scv: float) -> None:
+    n = nodes(64)
+    one_server = Curves(n, np.zeros((1, n.size)))
+    found = ArrivalRate().present(one_server, 0.8, np.array([scv]))
+    assert found.response[0] == pytest.approx(1 + 0.5 * (1 + scv) * 0.8 / (1 - 0.8), rel=1e-6)

@@ -32,6 +32,10 @@ def test_the_estimate_is_that_of_solve_within_its_band(found: UnderArrivals) -> 
     assert found.bottleneck == "cpu"
     assert found.peak.estimate == pytest.approx(4e3)
     assert found.utilization("cpu")[0] == pytest.approx([0.25, 0.75])
+    document = found.to_dict()
+    assert document["peak"]["estimate"] == pytest.approx(4e3)
+    assert [row["arrivals_per_s"] for row in document["points"]] == [1e3, 3e3]
+    assert "knee" not in document  # of clients, and here are none
 
 
 def test_without_a_calibrated_station_nothing_is_uncertain() -> None:

@@ -211,6 +211,11 @@ def test_a_plot_of_predictions_has_their_bands() -> None:
     assert highs == pytest.approx(sorted(found.throughput_high_per_s))
 
 
+def test_both_axes_of_the_curves_are_logarithmic() -> None:
+    layout = compare_surface(known(grid())).plot().layout
+    assert (layout.xaxis.type, layout.yaxis.type) == ("log", "log")
+
+
 def test_the_same_points_give_the_same_figures_in_any_order() -> None:
     points = known(grid())
     used = corners(points.places)
