@@ -27,6 +27,12 @@ def test_dry_run_says_the_truth_and_writes_nothing(qsim, tools):
     assert list(Path().iterdir()) == []
 
 
+def test_the_help_shows_what_is_simulated_where_nothing_is_said(qsim):
+    said = " ".join(qsim("measure", "device", "--help").out.split())
+    for option in ("Servers. [default: 1]", "Rounds over all points. [default: 1]", "[default: exponential:2ms]"):
+        assert option in said
+
+
 def test_utilizations_are_shares_of_the_peak(qsim, tools):
     args = ("--servers", "2", "--service", "exponential:4ms", "--utilizations", ".3,.7", "--dry-run", "--json")
     document = qsim("measure", "device", *args).json

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import points_at
 
+from calibrate.report.surface_section import views_of
 from calibrate.surface import (
     Places,
     SurfacePoints,
@@ -212,7 +213,9 @@ def test_a_plot_of_predictions_has_their_bands() -> None:
 
 
 def test_both_axes_of_the_curves_are_logarithmic() -> None:
-    layout = compare_surface(known(grid())).plot().layout
+    view = views_of(compare_surface(known(grid())))[0]
+    assert view.figure is not None
+    layout = view.figure.to_plotly().layout
     assert (layout.xaxis.type, layout.yaxis.type) == ("log", "log")
 
 
