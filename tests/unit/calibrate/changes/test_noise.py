@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from calibrate.changes.noise import moderated, noise_of
+from calibrate.changes.noise import Noise, moderated, noise_of
 
 
 def test_variances_that_agree_are_pooled_and_unlike_ones_keep_apart():
@@ -31,6 +31,24 @@ def test_the_interval_of_unlike_variances_holds_its_share():
         half = t.isf(0.05, found.run_freedom) * np.sqrt(found.run * found.share)
         missed.append(np.abs(ratio) > half)
     assert np.mean(missed) == pytest.approx(0.1, abs=0.02)
+
+
+def test_an_interval_against_one_old_sweep_is_satterthwaites_of_its_parts():
+    noise = Noise(
+        run=np.array([4e-4]),
+        run_freedom=np.array([4.0]),
+        rounds=np.array([1e-4]),
+        rounds_freedom=np.array([2.0]),
+        assumed=5e-5,
+        spread=np.zeros(1),
+        spread_of_mean=np.zeros(()),
+        share=np.array([0.5]),
+        sweeps=1,
+    )
+    runs, rounds, sweeps = 0.5 * 4e-4, 2 * 1e-4, 2 * 5e-5  # both sweeps have what moves a sweep
+    freedom = (runs + rounds + sweeps) ** 2 / (runs**2 / 4 + rounds**2 / 2)
+    half = t.isf(0.05, freedom) * np.sqrt(runs + rounds + sweeps)
+    assert noise.half_widths(0.05) == pytest.approx([half], rel=1e-9)
 
 
 def test_rounds_that_go_together_are_noise_that_no_load_averages_out():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 from calibrate.report.drawing import load_scale
 from calibrate.report.measured import MeasuredData, fits_of, measured, published, views_of
@@ -16,6 +17,7 @@ from calibrate.report.table_text import shown
 from calibrate.report.view import View
 from measure import Sweep
 from measure.loads import ArrivalRate, InjectedDelay
+from measure.repeats import LEVEL
 
 KIB = 1024
 
@@ -73,6 +75,14 @@ def test_a_mix_as_drawn_by_fio_is_the_mix_that_was_asked_for() -> None:
     drawn = {**row(1, read=0.7), "read_fraction": 0.713}
     table = measured(sweep_of([drawn, row(1, read=0.4998), row(1)])).table
     assert list(table["read_fraction"]) == [0.7, 0.5, 1.0]
+
+
+def test_a_percentile_of_three_runs_has_the_interval_of_student() -> None:
+    rows = [{**row(1), "repeat": i, "latency_p99_s": time} for i, time in enumerate([1.0e-3, 1.1e-3, 1.2e-3])]
+    found = measured(sweep_of(rows)).table.iloc[0]
+    half = t.isf((1 - LEVEL) / 2, 2) * 1e-4 / math.sqrt(3)
+    ends = [found[f"latency_p99{end}_s"] for end in ("_low", "", "_high")]
+    assert ends == pytest.approx([1.1e-3 - half, 1.1e-3, 1.1e-3 + half])
 
 
 def test_a_curve_is_named_by_what_does_not_vary_along_it() -> None:
