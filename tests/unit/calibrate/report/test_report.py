@@ -13,7 +13,7 @@ from made_up import points_at
 from calibrate import compare_all
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared import curve_figures as figures
-from calibrate.report.page import render, write_report
+from calibrate.report.page import is_report, render, write_report
 from measure import MeasureError, Provenance, Sweep, load_dataset
 
 PANELS = [
@@ -78,5 +78,7 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="not a report of qsim"):
         write_report(done, foreign)
     assert foreign.read_text() == "<p>three years of work</p>"
+    assert not is_report(tmp_path)
     ours = write_report(done, tmp_path / "report.html")
+    assert is_report(ours)
     assert write_report(done, ours) == ours  # a report of ours may be written anew

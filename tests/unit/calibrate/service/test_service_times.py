@@ -9,7 +9,7 @@ import pytest
 
 from calibrate.service import Times, fit_service, of_histogram, of_percentiles, of_samples
 from calibrate.service.families import Candidate, lognormals, mixture_theta, plain_families, shifted
-from calibrate.service.fitted import FamilyFit
+from calibrate.service.fitted import MOST_FAMILIES, FamilyFit, answer_table
 from calibrate.service.ladder import findings_of, fit_family
 from calibrate.service.likelihood import Binned
 from calibrate.service.sources import parse_latencies, parse_percentiles
@@ -45,6 +45,14 @@ def test_the_family_that_was_drawn_from_describes_the_draws(law: Distribution, n
     assert own.ks < 0.0163  # a KS test of 10,000 at 1 %
     assert own.law.mean == pytest.approx(law.mean, rel=0.04)
     assert own.law.quantile(0.99) == pytest.approx(law.quantile(0.99), rel=0.08)
+
+
+def test_the_families_beyond_those_shown_are_counted() -> None:
+    fit = fit_service(drawn(Exponential(1e-3)))
+    header, observed, *best, more = answer_table([("drawn", fit)]).splitlines()
+    assert (header.split()[0], observed.split()[0]) == ("PARAMETERS", "observed")
+    assert [line.startswith(f.name) for line, f in zip(best, fit.families, strict=False)] == [True] * MOST_FAMILIES
+    assert more == f"... and {len(fit.families) - MOST_FAMILIES} more families (--details)"
 
 
 def fit_one(times: Times, name: str) -> FamilyFit:
