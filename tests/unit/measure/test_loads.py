@@ -80,6 +80,7 @@ def test_its_option_is_one_of_the_measuring_commands(load: Load) -> None:
     ("make", "message"),
     [
         (lambda: Depth([1, 0]), "values must be greater than zero"),
+        (lambda: ArrivalRate([0]), "values must be greater than zero"),
         (lambda: ArrivalRate([float("nan")]), "values must be"),
         (lambda: InjectedDelay([-1]), "values must be zero or more"),
         (lambda: Depth([1e7]), "at most 1e[+]06"),
