@@ -261,14 +261,13 @@ def tried(mutants: Iterator[Mutant], limit: float) -> Iterator[str]:
 
 
 def write_figure(fates: Counter[str]) -> None:
-    """Into the table of the page, in the row that this command stands in."""
-    tries = fates.total() - fates["equivalent"]
-    found = (
-        f"{fates['killed']} noticed by a test; {tries - fates['killed']} not; {fates['equivalent']} change no result"
-    )
+    """Into its row of the page's table."""
+    number, left = fates.total(), fates.total() - fates["killed"] - fates["equivalent"]
+    found = f"{fates['killed']} noticed by a test, {left} not; {fates['equivalent']} change no result"
     page = REPOSITORY / "docs" / "reliability.md"
-    row = re.compile(r"^(\| small changes of the code.*?\|).*(\| `make mutants .*)$", re.MULTILINE)
-    text, rows = row.subn(rf"\1 {fates.total()} | {found} \2", page.read_text("utf-8"))
+    row = re.compile(r"^(\| small changes of the code .*?\|).*$", re.MULTILINE)
+    command = f'`make mutants MUTANTS="{number} --write"`'
+    text, rows = row.subn(lambda old: f"{old[1]} {number} | {found} | {command} |", page.read_text("utf-8"))
     if rows != 1:
         raise SystemExit(f"{page} has no row for this figure")
     page.write_text(text, "utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from places import TESTS
 from calibrate import change
 from calibrate.changes.answer import load_table
 from calibrate.changes.change import Change, NotMeasuredError, Runs, changed
+from calibrate.changes.power import percent_of
 from measure import load
 from measure.errors import DataError
 from measure.findings import Finding
@@ -337,3 +339,8 @@ def test_of_a_rate_in_one_and_a_time_in_the_other_nothing_can_be_decided() -> No
             of_origin(HEALTHY, throughput_origin="computed: N / R"),
             of_origin(HEALTHY, latency_origin="computed: N / X"),
         )
+
+
+def test_a_loss_in_percent_is_that_of_its_logarithm() -> None:
+    assert percent_of(math.log(2)) == pytest.approx(50)
+    assert percent_of(math.inf) is None

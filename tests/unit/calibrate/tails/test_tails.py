@@ -6,11 +6,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from calibrate.report.compared.tails import tail_view
 from calibrate.service import of_samples
 from calibrate.tails.percentiles import _repeat_noise, _sampling, predict_tails
-from calibrate.tails.results import QUANTILES, Structure, TailPoint, Tails
+from calibrate.tails.results import LEVEL, MISFIT, QUANTILES, Structure, TailPoint, Tails
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Station, simulate
@@ -235,3 +236,10 @@ def test_a_view_of_the_page_holds_every_depth() -> None:
     off = entry["predicted"]["p99_s"] / entry["observed"]["p99_s"]
     assert entry["residual_pct"]["p99_s"] == pytest.approx(100 * (off - 1))
     assert tails.structures_to_list()[0]["servers"] == 1
+
+
+def test_one_held_out_depth_is_judged_by_the_scatter_of_one_residual() -> None:
+    right = {"p99_s": 1e-3}
+    tails = Tails((TailPoint(8.0, True, right, right, right, right),), ((Structure(4, "shared", 0.0), 1.0),), 1.0, 0.05)
+    scatter = np.sqrt(2 * 0.05**2 + MISFIT**2)  # between repeats of both depths, and of the model
+    assert tails.limit_pct == pytest.approx(100 * np.expm1(ndtri((1 + LEVEL) / 2) * scatter))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qsim import Closed, Delay, Exponential, MMc, MMcK, Network, Station, simulate, solve
-from qsim.engines.analysis import analyse, batch_error, find_warmup, mser
+from qsim.engines.analysis import SampledTimes, analyse, batch_error, find_warmup, mser
 from qsim.engines.recorder import ROWS, Recorder
 
 
@@ -35,6 +35,14 @@ def test_a_high_excursion_at_the_start_is_no_warmup(seed: int) -> None:
     dropped, settled = find_warmup(climbing)
     assert 300 <= dropped <= 500
     assert settled
+
+
+def test_quantiles_of_counted_times_lie_within_their_bins() -> None:
+    """Five batches of four customers: one up to 1 s, two up to 2 s, one up to 3 s; nobody waits."""
+    counts = np.stack([np.tile([1, 2, 1], (5, 1)), np.zeros((5, 3), dtype=np.int64)])
+    times = SampledTimes(np.arange(4.0), counts, 4, 0.95)
+    assert [times.quantile(q, "W") for q in (0.125, 0.5, 0.75, 1.0)] == pytest.approx([0.5, 1.5, 2.0, 3.0])
+    assert times.quantile(0.9, "Wq") == 0.0
 
 
 def test_mser_keeps_a_steady_run_and_is_not_led_by_rounding() -> None:
