@@ -109,6 +109,21 @@ def test_sigma_is_the_root(load: float) -> None:
     assert 1 - gimc.sigma(gaps, rate) == pytest.approx(y, rel=1e-5)
 
 
+def test_states_of_gi_m_1_are_geometric_from_one_on() -> None:
+    """P(0) = 1 - ρ, P(n) = ρ (1 - σ) σⁿ⁻¹, with ρ = 1/2 (Takács 1962)."""
+    root = gimc.sigma(Erlang(2, 1.0), 2.0)
+    found = solve(Open(arrivals=Erlang(2, 1.0), service=Exponential(0.5)))
+    wanted = [0.5, *(0.5 * (1 - root) * root**n for n in range(4))]
+    assert found.p(range(5)).tolist() == pytest.approx(wanted)
+    assert found.L == pytest.approx(0.5 / (1 - root))
+
+
+def test_states_of_m_d_1_are_those_of_its_embedded_chain() -> None:
+    """P(0) = 1 - ρ, P(1) = (1 - ρ)(e^ρ - 1), with λ = 1.6 and services of 1/2."""
+    found = solve(Open(Exponential(1 / 1.6), Deterministic(0.5)))
+    assert found.p(range(2)).tolist() == pytest.approx([0.2, 0.2 * math.expm1(0.8)])
+
+
 # --- priorities and sizes -------------------------------------------------------------------------------------------
 
 
