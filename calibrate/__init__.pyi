@@ -4,6 +4,7 @@ from .application.system import System as System
 from .changes.change import Change as Change
 from .changes.change import change as change
 from .fitting.datasheet import from_datasheet as from_datasheet
+from .fitting.device_station import DeviceStation as DeviceStation
 from .fitting.fit import Fit as Fit
 from .fitting.fit import doubts_about as doubts_about
 from .fitting.fit import fit as fit
@@ -12,7 +13,6 @@ from .fitting.predicted_curve import Prediction as Prediction
 from .fitting.readings import Knee as Knee
 from .fitting.readings import objective_knee as objective_knee
 from .fitting.simulated_queue import with_p99 as with_p99
-from .fitting.station import DeviceStation as DeviceStation
 from .fitting.under_load import objective_under as objective_under
 from .fitting.under_load import predict as predict
 from .fleet.drives import fit_fleet as fit_fleet

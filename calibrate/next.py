@@ -35,7 +35,7 @@ from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.models.calibration import model_for
-from calibrate.models.closed import DECLINE_FROM
+from calibrate.models.closed_models import DECLINE_FROM
 from calibrate.points import Points
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, Depth, InjectedDelay, Load, MemoryLoad, ThroughputLoad
 from measure.sweep import Sweep

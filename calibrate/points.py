@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from measure.auditing.memory import listed_peak
+from measure.auditing.memory_curves import listed_peak
 from measure.errors import DataError
 from measure.formats.which_kind import ORIGIN_OF_KIND, unanswered
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.answer import knees_labelled
 from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit_answer import knees_labelled
 from calibrate.fitting.fit_file import hashes_of
 from calibrate.inference.parameters import Mask
 from calibrate.points import points_of

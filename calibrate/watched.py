@@ -7,9 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from calibrate.fitting.answer import at_load, knee_figure, never_approached
+from calibrate.fitting.fit_answer import at_load, knee_figure, never_approached
 from measure.errors import DataError
-from measure.formats.watched import LEAST_S, DeviceInterval, like, pooled, series_of, stretches, watched_sweep
+from measure.formats.block_device_counts import (
+    LEAST_S,
+    DeviceInterval,
+    like,
+    pooled,
+    series_of,
+    stretches,
+    watched_sweep,
+)
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:

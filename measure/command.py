@@ -162,7 +162,7 @@ def run_command(
 ) -> Sweep:
     """Measure the missing points of the plan in the directory ``out_dir``, and return the whole sweep.
 
-    Then ``more(sweep)`` is called for further points, as by :func:`measure.fio.sweep.run_fio`. A run that fails is
+    Then ``more(sweep)`` is called for further points, as by :func:`measure.fio.fio_sweep.run_fio`. A run that fails is
     recorded with its stderr, and the others go on. Raises StoreError (the directory holds something else),
     ToolFailedError (no point could be measured), DataError (the outputs are no sweep).
     """

@@ -238,7 +238,7 @@ def load_store(directory: Path) -> Sweep:
 def _reader_of(tool: str) -> Callable[[SweepStore], Sweep] | None:
     """What reads the sweep directories of a tool; None where this version does not know it."""
     if tool in ("fio", "drive"):
-        from measure.fio.sweep import read_fio_store as reader
+        from measure.fio.fio_sweep import read_fio_store as reader
     elif tool == "memory_probe":
         from measure.memory.probe import read_memory_store as reader
     elif tool == "mlc":
@@ -246,7 +246,7 @@ def _reader_of(tool: str) -> Callable[[SweepStore], Sweep] | None:
     elif tool == "command":
         from measure.command import read_command_store as reader
     elif tool == "known-device":
-        from measure.known_device.sweep import read_device_store as reader
+        from measure.known_device.device_sweep import read_device_store as reader
     else:
         return None
     return reader

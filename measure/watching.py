@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from measure.errors import MeasureError
-from measure.formats.watched import LOOKS_PER_S, DeviceInterval
+from measure.formats.block_device_counts import LOOKS_PER_S, DeviceInterval
 from measure.machine.host import storage_behind
 from measure.machine.scheduling_delay import repeating
 

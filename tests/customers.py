@@ -8,7 +8,7 @@ import numpy as np
 
 from qsim import Network
 from qsim._types import FloatArray
-from qsim.engines.plan import plan
+from qsim.engines.numbered import plan
 from qsim.engines.recorder import Totals
 
 

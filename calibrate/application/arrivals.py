@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.application import product_form
-from calibrate.application.product_form import Places, as_simulated, run_with, with_two
+from calibrate.application import many_networks
+from calibrate.application.many_networks import Places, as_simulated, run_with, with_two
 from calibrate.application.system import (
     MOST_SIMULATED,
     NINETY,
@@ -25,8 +25,8 @@ from calibrate.application.system import (
     network_of,
     over_clients,
 )
-from calibrate.fitting.any_load import both_states, highest_rate
-from calibrate.fitting.station import DeviceStation
+from calibrate.fitting.device_station import DeviceStation
+from calibrate.fitting.other_loads import both_states, highest_rate
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.loads import ArrivalRate, ClosedLoad
 from measure.units import format_rate
@@ -165,7 +165,7 @@ def under_arrivals(
     _require_stable(queues, alone, float(wanted[-1]))
     known_at = np.unique([*wanted, *(FOLLOWED * min(rows[0, -1] for rows in alone.values()))])
     poisson = all(isinstance(law, Exponential) for law in arrivals[1].sources.values())
-    if not simulated and poisson and all(product_form.has_product_form(s) for s in queues.values()):
+    if not simulated and poisson and all(many_networks.has_product_form(s) for s in queues.values()):
         each = {name: _responses(rows, known_at) for name, rows in alone.items()}
         responses = np.full((draws + 1, len(known_at)), sum(s.demand for s in places.values() if s.is_delay))
         for found in each.values():
@@ -180,7 +180,7 @@ def under_arrivals(
     made = [{n: replace(d[2](i), visits=network.stations[n].visits) for n, d in drawn.items()} for i in range(count)]
     scaled = [_scaled(arrivals[1], rate / own) for rate in wanted]
     run = run_with(scaled, network.routing and network.routing[next(iter(network.classes))])
-    _, means, percentiles = product_form.simulated(made, run, seed, customers)
+    _, means, percentiles = many_networks.simulated(made, run, seed, customers)
     doubled = with_two(network.stations, queues, run, seed, customers, "W")
     throughputs = np.broadcast_to(wanted, means.shape)
     peaks = as_simulated(peaks, count - 1)
@@ -273,7 +273,7 @@ def _responses(alone: Array, rates: Array) -> Array:
 
 def _of_two(alone: Array) -> Array:
     """The rates (1, 2 top) of two such stations."""
-    return product_form.doubled(np.pad(alone, ((0, 0), (0, alone.shape[1])), mode="edge"))
+    return many_networks.doubled(np.pad(alone, ((0, 0), (0, alone.shape[1])), mode="edge"))
 
 
 def _rising(times: Array) -> Array:

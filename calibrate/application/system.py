@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.application import product_form
-from calibrate.application.product_form import as_simulated, at_rates, run_with, simulated, with_two
-from calibrate.fitting.any_load import doubts_of_batches
-from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
+from calibrate.application import many_networks
+from calibrate.application.many_networks import as_simulated, at_rates, run_with, simulated, with_two
+from calibrate.fitting.device_station import DeviceStation, drawn_throughputs, draws_of, station_of
+from calibrate.fitting.other_loads import doubts_of_batches
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.ties import TIE, first_lowest
 from qsim import Network, Station
@@ -218,15 +218,15 @@ def over_clients(
     drawn = drawn_stations(stations, dict.fromkeys(stations, top), draws, seed)
     rows = {name: found[0] for name, found in drawn.items()}
     peaks = np.column_stack([np.broadcast_to(drawn[name][1], draws + 1) for name in queues])
-    if not simulate and all(product_form.has_product_form(s) for s in queues.values()):
+    if not simulate and all(many_networks.has_product_form(s) for s in queues.values()):
         known_at = np.arange(1.0, top + 1)
-        throughputs = np.broadcast_to(product_form.together([*rows.values()]), (draws + 1, top))
+        throughputs = np.broadcast_to(many_networks.together([*rows.values()]), (draws + 1, top))
         responses = known_at / throughputs - sum(s.demand for s in stations.values() if s.is_delay)
         twice = {name: _with_two(rows, name) for name in queues}
         exact = (wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level)
         return System(*exact, doubts=doubts_of(queues))
     knee = round(float(peaks[0].min() * sum(1 / r[0, 0] for r in rows.values())))
-    about = product_form.together([r[:1] for r in rows.values()])[0]  # near enough to place 90 % of the peak
+    about = many_networks.together([r[:1] for r in rows.values()])[0]  # near enough to place 90 % of the peak
     ninety = int(np.argmax(about >= NINETY * peaks[0].min())) + 1
     known_at = np.unique([1.0, *wanted, *(float(n) for n in (knee, ninety) if 1 <= n < wanted[-1])])
     count = 1 + min(draws, MOST_SIMULATED) * bool(_seeds(stations, seed))
@@ -239,7 +239,7 @@ def over_clients(
     return System(*known, doubts_of(queues))
 
 
-def doubts_of(queues: product_form.Places) -> tuple[str, ...]:
+def doubts_of(queues: many_networks.Places) -> tuple[str, ...]:
     """What speaks against devices as stations that know the number present alone."""
     fits = {n: s.fit for n, s in queues.items() if isinstance(s, DeviceStation) and s.fit is not None}
     return tuple(f"{name}: {doubt}" for name, fit in fits.items() for doubt in doubts_of_batches(fit))
@@ -271,7 +271,7 @@ def _clients(clients: Sequence[int]) -> Array:
     return given
 
 
-def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
+def _seeds(stations: many_networks.Places, seed: int) -> dict[str, list[int]]:
     """A seed for each calibrated station: two drives are independent, two stations of one fit are not."""
     devices = {n: id(s.fit) for n, s in stations.items() if isinstance(s, DeviceStation) and s.fit is not None}
     known = [*dict.fromkeys(devices.values())]
@@ -279,7 +279,7 @@ def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
 
 
 def drawn_stations(
-    stations: product_form.Places, top: Mapping[str, int], draws: int, seed: int
+    stations: many_networks.Places, top: Mapping[str, int], draws: int, seed: int
 ) -> dict[str, tuple[Array, Array, Callable[[int], Station]]]:
     """Rates (rows, top), peaks (rows,) and the station of each draw, of each of ``stations``."""
     seeds = _seeds(stations, seed)
@@ -291,21 +291,21 @@ def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Arr
 
     The peak is that of the fit, as it is printed.
     """
-    rates = product_form.rates(station, top)[None, :]
-    peak = np.array([np.inf if station.is_delay else product_form.peak(station)])
+    rates = many_networks.rates(station, top)[None, :]
+    peak = np.array([np.inf if station.is_delay else many_networks.peak(station)])
     if not isinstance(station, DeviceStation) or (fit := station.fit) is None:
         return rates, peak, lambda _: station
     if not station.has_closed_fit:  # memories and open sweeps, which no closed curve gives
         made = [station, *(station_of(one, station.visit_count) for one in draws_of(fit, draws, seed))]
-        peaks = np.array([product_form.peak(s) for s in made])
-        return np.array([product_form.rates(s, top) for s in made]), peaks, made.__getitem__
+        peaks = np.array([many_networks.peak(s) for s in made])
+        return np.array([many_networks.rates(s, top) for s in made]), peaks, made.__getitem__
     throughputs, peaks = drawn_throughputs(fit, top, draws, seed)
     rates = np.vstack([rates, throughputs / station.visit_count])
     every = np.append(peak, peaks / station.visit_count)
     return rates, every, lambda i: at_rates(station, rates[i]) if i else station
 
 
-def _followed_to(stations: product_form.Places, most: int) -> int:
+def _followed_to(stations: many_networks.Places, most: int) -> int:
     """The number of clients up to which the curve is drawn: past the knee, where that is not far and devices cover it.
 
     Raises InvalidParameterError where a device too often has more requests than its fit covers.
@@ -318,18 +318,18 @@ def _followed_to(stations: product_form.Places, most: int) -> int:
             "measure it deeper, or make the station with extrapolate=True",
             value=most,
         )
-    alone = 1 / sum(1 / product_form.rates(s, 1)[0] for s in stations.values())
-    knee = min(product_form.peak(s) for s in stations.values() if not s.is_delay) / alone
+    alone = 1 / sum(1 / many_networks.rates(s, 1)[0] for s in stations.values())
+    knee = min(many_networks.peak(s) for s in stations.values() if not s.is_delay) / alone
     further = min(math.ceil(PAST_THE_KNEE * knee * (1 - TIE)), FOLLOWED)
     return most if further <= most or _overtaxed(stations, further) else further
 
 
-def _overtaxed(stations: product_form.Places, clients: int) -> str | None:
+def _overtaxed(stations: many_networks.Places, clients: int) -> str | None:
     """The device that has more requests than its fit covers for more than ``RARE`` of the time; None: none."""
-    alone = [product_form.rates(s, clients)[None, :] for s in stations.values()]
+    alone = [many_networks.rates(s, clients)[None, :] for s in stations.values()]
     for i, (name, station) in enumerate(stations.items()):
         most = station.most
-        if most is not None and clients > most and product_form.beyond(alone, i, most) > RARE:
+        if most is not None and clients > most and many_networks.beyond(alone, i, most) > RARE:
             return name
     return None
 
@@ -337,4 +337,4 @@ def _overtaxed(stations: product_form.Places, clients: int) -> str | None:
 def _with_two(rows: Mapping[str, Array], name: str) -> Array:
     """The estimate (top,) with two of a station."""
     first = {n: r[:1] for n, r in rows.items()}
-    return np.asarray(product_form.together([*{**first, name: product_form.doubled(first[name])}.values()])[0])
+    return np.asarray(many_networks.together([*{**first, name: many_networks.doubled(first[name])}.values()])[0])

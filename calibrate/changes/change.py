@@ -179,7 +179,7 @@ class Change(Result):
         return change_figure(self)
 
     def __repr__(self) -> str:
-        from calibrate.changes.answer import short_text
+        from calibrate.changes.change_answer import short_text
 
         return short_text(self)
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from calibrate.fitting.answer import idle_figure, knee_figure, peak_figure
+from calibrate.fitting.fit_answer import idle_figure, knee_figure, peak_figure
 from calibrate.fitting.readings import ninety_among
-from calibrate.prediction.answer import missed_sentences
 from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.comparison_answer import missed_sentences
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
-from measure.fio.points import UNDER_ARRIVALS
+from measure.fio.stored_points import UNDER_ARRIVALS
 from measure.loads import ClosedLoad, InjectedDelay, Load, MemoryLoad
 from measure.origin import judged
 from measure.sweep import Provenance

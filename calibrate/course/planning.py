@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from measure.fio.sweep import Progress
-from measure.loads.memory import DEFAULT_DELAYS, QUICK_DELAYS
+from measure.fio.fio_sweep import Progress
+from measure.loads.memory_loads import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.memory.probe import MemoryPlan, plan_buffers, plan_memory, run_memory
 from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.runs import COURSE, PlannedSweep, SuitePlan, SuiteResults, plan_suites, run_sweeps

@@ -10,7 +10,7 @@ from calibrate.fitting.fit import NOTHING_USED, Fit
 from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import LEVEL
 from calibrate.models.calibration import estimates
-from calibrate.models.closed import PNorm
+from calibrate.models.closed_models import PNorm
 from calibrate.models.curves import TOLERANCE
 from calibrate.points import Points
 from measure.loads import Depth

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
     from simpy import Environment
 
+    from calibrate.fitting.device_station import DeviceStation
     from calibrate.fitting.in_simpy import DeviceInSimPy
-    from calibrate.fitting.station import DeviceStation
     from qsim import Network
 
 NOTHING_USED: Mapping[str, Any] = dict.fromkeys(USED, ())
@@ -152,7 +152,7 @@ class Fit(Calibration, Result):
         >>> from_datasheet(idle_latency=80e-6, peak_iops=600e3).station().most
         192
         """
-        from calibrate.fitting.station import station_of
+        from calibrate.fitting.device_station import station_of
 
         return station_of(self.device, visits, extrapolate)
 
@@ -168,13 +168,13 @@ class Fit(Calibration, Result):
         >>> bool(abs(solve(drive.queue(32)).throughput / drive.predict([32]).throughput_per_s[0] - 1) < 1e-9)
         True
         """
-        from calibrate.fitting.station import queue_of, structure_queue
+        from calibrate.fitting.device_station import queue_of, structure_queue
 
         return structure_queue(self.device, n) if structure else queue_of(self.device, n, extrapolate)
 
     def draws(self, k: int, *, seed: int = 0) -> list[Fit]:
         """``k`` fits, each a possible device: rows of the table of weights, drawn with their weights."""
-        from calibrate.fitting.station import draws_of
+        from calibrate.fitting.device_station import draws_of
 
         return draws_of(self.device, k, seed)
 
@@ -221,12 +221,12 @@ class Fit(Calibration, Result):
         return fit_figure(self)
 
     def __repr__(self) -> str:
-        from calibrate.fitting.answer import short_text
+        from calibrate.fitting.fit_answer import short_text
 
         return short_text(self)
 
     def __str__(self) -> str:
-        from calibrate.fitting.answer import long_text
+        from calibrate.fitting.fit_answer import long_text
 
         return long_text(self)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from simpy import Environment, Event
 
-from calibrate.fitting.station import DeviceStation
+from calibrate.fitting.device_station import DeviceStation
 from measure.errors import DataError
 from qsim.errors import InvalidParameterError
 

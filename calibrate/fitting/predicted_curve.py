@@ -11,7 +11,7 @@ import numpy as np
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import quantiles
 from calibrate.models.calibration import Calibration, is_open
-from calibrate.models.closed import DECLINE_FROM, ClosedModel
+from calibrate.models.closed_models import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, Clients, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, with_interval

@@ -30,7 +30,7 @@ from calibrate.fitting.predicted_curve import Prediction, predict
 from calibrate.inference.parameters import ROUGH, Array
 from calibrate.inference.weights import SPREAD, middle, reaching, widened
 from calibrate.models.calibration import Calibration
-from calibrate.models.closed import ClosedModel
+from calibrate.models.closed_models import ClosedModel
 from calibrate.models.curves import CurveModel
 from calibrate.points import Z90
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, Load, ThroughputLoad
@@ -137,7 +137,7 @@ def curve_of(fit: Calibration, loads: Sequence[float] | Array, under: Load | Non
     """The predicted curve of ``fit`` at ``loads`` of the kind ``under``, else its own, on which all readings lie."""
     if under is None and not fit.is_seen_through_chain:
         return predict(fit, loads)
-    from calibrate.fitting.any_load import predict as through_the_chain
+    from calibrate.fitting.other_loads import predict as through_the_chain
 
     at = loads if under is None else replace(under, values=tuple(loads))
     return through_the_chain(fit, at, refuse=False)
@@ -537,10 +537,10 @@ def mean_objective(
 
 def possible_responses(fit: Calibration, loads: Array) -> Array:
     """Mean response times (w, m) at ``loads`` (m,) of possible devices."""
-    from calibrate.fitting.station import falls
+    from calibrate.fitting.device_station import falls
 
     if fit.is_seen_through_chain:
-        from calibrate.fitting.any_load import drawn_responses
+        from calibrate.fitting.other_loads import drawn_responses
 
         return drawn_responses(fit, replace(fit.load_type, values=tuple(loads)))
     closed = isinstance(fit.load_type, ClosedLoad)

@@ -17,9 +17,9 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.fitting.any_load import PossibleDevices, knows_spread, possible_devices
+from calibrate.fitting.device_station import LEAST_SCV, law_of
+from calibrate.fitting.other_loads import PossibleDevices, knows_spread, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
-from calibrate.fitting.station import LEAST_SCV, law_of
 from calibrate.inference.parameters import Array
 from calibrate.models.calibration import Calibration
 from measure.loads import ArrivalRate, ClosedLoad

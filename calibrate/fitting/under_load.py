@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.fitting.any_load import drawn_responses, drawn_under, within_the_peak
-from calibrate.fitting.any_load import predict as predict_at
+from calibrate.fitting.other_loads import drawn_responses, drawn_under, within_the_peak
+from calibrate.fitting.other_loads import predict as predict_at
 from calibrate.fitting.predicted_curve import Prediction, is_own_kind
 from calibrate.fitting.readings import (
     PAST,

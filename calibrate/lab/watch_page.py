@@ -17,7 +17,7 @@ from calibrate.lab.widgets import KEPT, Theme, choice, graph, line, page, theme_
 from calibrate.report.drawing import latency_axis, throughput_axis
 from calibrate.watched import WatchedCurves, place
 from measure.errors import MeasureError
-from measure.formats.watched import DeviceInterval, pooled
+from measure.formats.block_device_counts import DeviceInterval, pooled
 from measure.units import format_duration, format_rate, plain_number
 from measure.watching import Lost, counters_now, watch
 

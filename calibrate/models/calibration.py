@@ -23,7 +23,7 @@ from calibrate.inference.weights import (
     quantiles,
     widened,
 )
-from calibrate.models.closed import (
+from calibrate.models.closed_models import (
     AsymptoticBounds,
     ClosedModel,
     Declining,
@@ -62,19 +62,19 @@ def models_of(kind: str) -> Iterator[CurveModel]:
 
             yield ServersAndDelay()
         case "injected_delay":
-            from calibrate.models.memory import DelayLaw
+            from calibrate.models.memory_models import DelayLaw
 
             yield DelayLaw()
         case "bandwidth":
-            from calibrate.models.memory import MemoryCurve
+            from calibrate.models.memory_models import MemoryCurve
 
             yield MemoryCurve()
         case "arrival_rate":
-            from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, SleepingQueue
+            from calibrate.models.open_models import MD1, MG1, MM1, MGc, MGcEach, SleepingQueue
 
             yield from (MGc, MGcEach, SleepingQueue(), MG1, MM1, MD1)
         case "any":
-            from calibrate.models.any_load import AnyLoad
+            from calibrate.models.through_chain import AnyLoad
 
             yield AnyLoad()
 
@@ -95,7 +95,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if isinstance(points.load_type, ClosedLoad):
         declines = isinstance(points.load_type, CountedLoad) and is_past_its_peak(points.throughput_per_s)
         return Declining() if declines else OnsetPNorm()
-    from calibrate.models.open import falls, usual_open
+    from calibrate.models.open_models import falls, usual_open
 
     of_service = isinstance(points.facts, OpenFacts) and points.facts.of_service
     if of_service and not falls(points):  # X(n) knows no sleep

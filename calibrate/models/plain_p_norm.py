@@ -15,7 +15,7 @@ import numpy as np
 from calibrate.inference.linearised import most_probable
 from calibrate.inference.parameters import Array, Observed, Parameter
 from calibrate.inference.weights import Known
-from calibrate.models.closed import MOST_SHARPNESS, SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, PNorm, sharpness_told_by
+from calibrate.models.closed_models import MOST_SHARPNESS, SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, PNorm, sharpness_told_by
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points
 from measure.loads import Depth

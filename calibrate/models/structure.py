@@ -52,7 +52,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Estimate, IntArray, Mask, Parameter
 from calibrate.inference.weights import Weights, quantiles, reaching, reaching_rows
-from calibrate.models.closed import ClosedModel
+from calibrate.models.closed_models import ClosedModel
 from calibrate.points import Points
 from measure.loads import ClosedLoad, CountedLoad
 from measure.ties import first_highest
@@ -311,7 +311,7 @@ def busy_servers(queues: Queues, servers: int | IntArray, scv: Array, crossing: 
 
 def exponential_loss(queues: Queues, servers: int | IntArray, crossing: Array, loads: Array) -> Array:
     """The loss (k, m) with exponential service, at ``crossing`` (k,); ``servers`` is one number or (k,)."""
-    from qsim.analytic.closed import one_queue_throughputs, own_queues_throughputs
+    from qsim.analytic.repairman import one_queue_throughputs, own_queues_throughputs
 
     exact = one_queue_throughputs if queues == "shared" else own_queues_throughputs
     each = np.broadcast_to(np.asarray(servers), crossing.shape)

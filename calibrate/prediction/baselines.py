@@ -28,7 +28,7 @@ from calibrate.fitting.fit import Fit, fit_points
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.calibration import models_of
-from calibrate.models.closed import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm, shows_decline
+from calibrate.models.closed_models import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm, shows_decline
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points, mape, residuals_pct
 from measure.loads import ClosedLoad, ThroughputLoad
@@ -320,7 +320,7 @@ def _may_hold(model: CurveModel, points: Points, deepest: float) -> bool:
     """Whether the points support the model's extra term: a falling response, a decline, a number of servers."""
     match model.name:
         case "M/G/c with setup":
-            from calibrate.models.open import falls
+            from calibrate.models.open_models import falls
 
             return falls(points)
         case "p-norm with onset and decline":

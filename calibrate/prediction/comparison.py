@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.answer import knee_word
 from calibrate.fitting.fit import OTHER_LOAD, Fit, doubts_of_its_points, fit
+from calibrate.fitting.fit_answer import knee_word
 from calibrate.fitting.predicted_curve import Prediction, grid, is_own_kind
 from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Array, Mask
@@ -324,7 +324,7 @@ class Comparison(Result):
 
     def verdict(self) -> str:
         """The result in a few sentences with numbers."""
-        from calibrate.prediction.answer import verdict
+        from calibrate.prediction.comparison_answer import verdict
 
         return verdict(self)
 
@@ -391,12 +391,12 @@ class Comparison(Result):
         return comparison_figure(self)
 
     def __repr__(self) -> str:
-        from calibrate.prediction.answer import short_text
+        from calibrate.prediction.comparison_answer import short_text
 
         return short_text(self)
 
     def __str__(self) -> str:
-        from calibrate.prediction.answer import long_text
+        from calibrate.prediction.comparison_answer import long_text
 
         return long_text(self)
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import Array, Estimate
-from calibrate.models.open import MGcEach
+from calibrate.models.open_models import MGcEach
 from measure.known_device.server import Truth
 from measure.loads import ArrivalRate, ClosedLoad, Load
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve

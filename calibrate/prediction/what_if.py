@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.answer import figure_word, fit_answer
+from calibrate.fitting.device_station import points_again
 from calibrate.fitting.fit import NOTHING_USED, Fit, fit_points
+from calibrate.fitting.fit_answer import figure_word, fit_answer
 from calibrate.fitting.readings import SHEET
-from calibrate.fitting.station import points_again
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.inference.weights import middle
 from calibrate.models.calibration import Calibration
-from calibrate.models.closed import ClosedModel, Copies
+from calibrate.models.closed_models import ClosedModel, Copies
 from calibrate.models.structure import LEAST_RATIO, UNLIKELY, ServersAndDelay
 from measure.errors import DataError
 from measure.loads import ClosedLoad

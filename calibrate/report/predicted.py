@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.answer import figure_word, knee_sentence, method_text
 from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit_answer import figure_word, knee_sentence, method_text
 from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.inference.parameters import Array
 from calibrate.prediction.what_if import Scenario

@@ -8,6 +8,6 @@ True
 
 from calibrate.service.fitted import FamilyFit, ServiceFit
 from calibrate.service.ladder import fit_service
-from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
+from calibrate.service.observed_times import Times, of_histogram, of_percentiles, of_samples
 
 __all__ = ["FamilyFit", "ServiceFit", "Times", "fit_service", "of_histogram", "of_percentiles", "of_samples"]

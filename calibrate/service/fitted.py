@@ -16,8 +16,8 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.service.families import Candidate
+from calibrate.service.observed_times import Times
 from calibrate.service.precision import Precision
-from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import counted, format_duration, format_percent, with_interval
 from qsim import Distribution

@@ -13,7 +13,7 @@ from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate, lognormals, plain_families, shifted
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.likelihood import Binned, Loss, log_mean_error, polish, search
-from calibrate.service.times import Times
+from calibrate.service.observed_times import Times
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.units import format_duration, plain_number

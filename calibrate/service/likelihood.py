@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from calibrate.inference.parameters import Array
 from calibrate.service.families import NEAR, Candidate
-from calibrate.service.times import Times
+from calibrate.service.observed_times import Times
 
 IntArray = npt.NDArray[np.int64]
 

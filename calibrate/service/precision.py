@@ -19,7 +19,7 @@ import numpy as np
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.service.families import Candidate
 from calibrate.service.likelihood import APART, LEAST_SHARE
-from calibrate.service.times import Times
+from calibrate.service.observed_times import Times
 from qsim import Distribution
 
 WITHIN = 1.6448536269514722

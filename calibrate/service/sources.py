@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
+from calibrate.service.observed_times import Times, of_histogram, of_percentiles, of_samples
 from measure.datasets import about, dataset_latencies
 from measure.errors import DataError
 from measure.formats.by_format import InputFile, sniff, sweep_of

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.inference.parameters import LEVEL, Array, Mask, quantity
-from calibrate.models.closed import DECLINE_FROM
+from calibrate.models.closed_models import DECLINE_FROM
 from calibrate.points import residuals_pct
-from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.places import Places, SurfacePoints
+from calibrate.surface.surface_baselines import SURFACE_BASELINES
 from calibrate.surface.surface_fit import KNEES, Row, Surface, SurfacePrediction, Tabled, fit_surface, table_of
 from measure.errors import DataError
 from measure.units import counted, format_percent, format_rate, with_interval

@@ -261,7 +261,7 @@ def _together(several: Sequence[Histogram]) -> Histogram:
         return several[0]
     if len({(h.lower_s[0], h.upper_s[-1]) for h in several}) == 1 and not any(_has_shape(h) for h in several):
         return replace(several[0], counts=np.sum([h.counts for h in several], axis=0))
-    from calibrate.service.times import of_histogram
+    from calibrate.service.observed_times import of_histogram
 
     times = of_histogram(several)
     return Histogram(times.lower_s, times.upper_s, np.rint(times.counts).astype(np.int64), several[0].kind)

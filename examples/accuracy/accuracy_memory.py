@@ -25,7 +25,7 @@ from scipy.optimize import least_squares
 from calibrate.fitting.fit import fit_points
 from calibrate.fitting.predicted_curve import predict
 from calibrate.models.curves import CurveModel
-from calibrate.models.memory import CurvePriors, DelayLaw, LawPriors, MemoryCurve
+from calibrate.models.memory_models import CurvePriors, DelayLaw, LawPriors, MemoryCurve
 from calibrate.next import fourth_point, to_calibrate_on
 from calibrate.points import Points, points_of
 from calibrate.prediction.baselines import BASELINES, three_parameter_queue

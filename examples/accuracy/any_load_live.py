@@ -30,9 +30,9 @@ import pandas as pd
 
 from measure import load
 from measure.formats.servers import runs_in
+from measure.known_device.device_sweep import DeviceSweep, lateness_s
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, drawn_times, truth_of
-from measure.known_device.sweep import DeviceSweep, lateness_s
 from qsim import Deterministic, Exponential
 
 REPEATS = 2

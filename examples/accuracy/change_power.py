@@ -24,9 +24,9 @@ import pandas as pd
 from calibrate import Change, change
 from calibrate.changes.change import Verdict
 from calibrate.fleet.workers import processes, spread
-from measure.fio.sweep import plan_fio, run_fio
+from measure.fio.fio_sweep import plan_fio, run_fio
+from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import truth_of
-from measure.known_device.sweep import DeviceSweep
 from measure.loads import Depth
 from measure.sweep import Sweep
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from on_page import write_table
 
 from calibrate import Fit, fit
-from calibrate.fitting.answer import figure_word, knee_word
+from calibrate.fitting.fit_answer import figure_word, knee_word
 from measure import Sweep
 from qsim import Closed, Delay, LogNormal, Station, simulate
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from calibrate.models.structure import servers_and_think
 from calibrate.points import ClosedFacts, LoneRequests, Points, points_of
+from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import Truth, truth_of
-from measure.known_device.sweep import DeviceSweep
 from measure.loads import Depth
 from measure.units import format_duration, parse_duration
 from qsim import Closed, Delay, Deterministic, Exponential, HyperExponential, LogNormal, Station, simulate

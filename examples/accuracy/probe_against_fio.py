@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from measure.fio.command import PROBE
-from measure.fio.sweep import plan_fio, run_fio
+from measure.fio.fio_command import PROBE
+from measure.fio.fio_sweep import plan_fio, run_fio
 
 DEPTHS = (1, 2, 4, 8, 16, 32)
 

@@ -25,10 +25,10 @@ import pandas as pd
 
 from calibrate import fit
 from measure import Sweep
+from measure.fio.fio_sweep import run_fio
 from measure.fio.plan import FioPlan, plan_fio
-from measure.fio.sweep import run_fio
+from measure.known_device.device_sweep import measured_way
 from measure.known_device.server import known_device, truth_of
-from measure.known_device.sweep import measured_way
 from qsim import Deterministic, Exponential
 
 QUICK_S, RAMP_S = 1.4, 0.3

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calibrate.models.closed import DECLINE_FROM
+from calibrate.models.closed_models import DECLINE_FROM
 from calibrate.surface import (
     Places,
     SurfaceComparison,
@@ -26,8 +26,8 @@ from calibrate.surface import (
     fit_surface,
     surface_points,
 )
-from calibrate.surface.baselines import SURFACE_BASELINES, plain_gaussian_process
 from calibrate.surface.places import conditions
+from calibrate.surface.surface_baselines import SURFACE_BASELINES, plain_gaussian_process
 from measure import load, load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep

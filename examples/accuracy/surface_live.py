@@ -23,9 +23,9 @@ import pandas as pd
 
 from calibrate.cli.calibration.surface_measured import RAMP_S, RUNTIME_S, SurfaceRuns, usual_places
 from calibrate.cli.measuring.run import Consent
-from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.explored import ExploredSurface, explore
 from calibrate.surface.places import SurfacePoints, surface_points
+from calibrate.surface.surface_baselines import SURFACE_BASELINES
 from measure.sweep import Sweep
 
 PLACE = ["block_bytes", "read_fraction", "outstanding", "jobs"]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from measure.formats.watched import DeviceInterval, pooled
+from measure.formats.block_device_counts import DeviceInterval, pooled
 from measure.watching import Counters, counted_device, counters_now, watch
 
 DEPTHS = (1, 4, 16, 64)

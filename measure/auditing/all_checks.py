@@ -2,7 +2,7 @@
 
 Closed sweeps are checked against Little's law (:mod:`measure.auditing.littles_law`), for drift and for falls past
 the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lines in flight
-(:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration
+(:mod:`measure.auditing.memory_curves`), open sweeps for the arrival rate that was reached; both for what a calibration
 needs. All are checked for the conditions of the runs (repeats that disagree, cached answers, a busy machine),
 steadiness (:mod:`measure.formats.fio.steady_state`) and outliers (:mod:`measure.repeats`).
 
@@ -45,7 +45,7 @@ from measure.auditing.littles_law import (
     diagnoses,
     not_measured,
 )
-from measure.auditing.memory import check_buffer_sizes, check_memory, recorded_caches
+from measure.auditing.memory_curves import check_buffer_sizes, check_memory, recorded_caches
 from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.formats.fio.steady_state import COLUMNS as STEADY

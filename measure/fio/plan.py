@@ -3,7 +3,7 @@
 iodepth is a closed population: N requests circle between fio and the device, each submitted when one completes.
 Arrival rates are an open stream. A sweep holds one kind of load, over any block sizes, directions and patterns. The
 engine depends on what this machine has; the target must pass the safety rules and fio's syntax of names. fio's options
-are explained in :mod:`measure.fio.command`.
+are explained in :mod:`measure.fio.fio_command`.
 
 Reads of blocks never written touch no medium, so a test file is always written once from end to end. The first
 random writes after that are faster than later ones: the drive's map is in order, and its write cache empty. So before
@@ -26,7 +26,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
-from measure.fio.command import PROBE, FioJob, combinations, common_options, in_order, point_command, program, stagger_s
+from measure.fio.fio_command import (
+    PROBE,
+    FioJob,
+    combinations,
+    common_options,
+    in_order,
+    point_command,
+    program,
+    stagger_s,
+)
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.loads import ArrivalRate, Depth
 from measure.machine.contents import Contents
@@ -349,7 +358,7 @@ def plan_fio(target: str | Path, depths: Sequence[int] = DEFAULT_DEPTHS, **more:
     """Plan a sweep of ``target`` over every combination of values: depths or, open loop, ``arrival_rates``.
 
     ``block_bytes``, ``read_percent``, ``pattern``, ``jobs`` and ``arrival_rates``, each one value or several, are those
-    of :func:`measure.fio.command.combinations`; others are fields of :class:`measure.fio.plan.FioSettings`.
+    of :func:`measure.fio.fio_command.combinations`; others are fields of :class:`measure.fio.plan.FioSettings`.
     The target, and the errors raised, are those of :func:`plan_workloads`.
     """
     settings = {name: more.pop(name) for name in list(more) if name in FioSettings.__dataclass_fields__}

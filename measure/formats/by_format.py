@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import DataError
+from measure.formats.block_device_counts import looks_like_record, record_sweep
 from measure.formats.fio.logs import log_name
 from measure.formats.fio.normal_output import looks_like_normal
-from measure.formats.fio.sweep import fio_sweep, log_sweep
+from measure.formats.fio.runs_as_sweep import fio_sweep, log_sweep
 from measure.formats.fio.terse_output import looks_like_terse
 from measure.formats.load_tools import tool_of
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
@@ -33,7 +34,6 @@ from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.column_names import parse_columns
 from measure.formats.tables.table import csv_sweep
-from measure.formats.watched import looks_like_record, record_sweep
 from measure.formats.which_kind import of_its_kind, told_apart
 from measure.sweep import Sweep, join
 from measure.text_files import HEAD_BYTES, STDIN, read_head, read_text, reading, shown_name

@@ -23,7 +23,7 @@ from datetime import datetime
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.watched import DeviceInterval, watched_sweep
+from measure.formats.block_device_counts import DeviceInterval, watched_sweep
 from measure.origin import computed
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES

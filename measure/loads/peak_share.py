@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from measure.loads.arrival_rate import ArrivalRate
-from measure.loads.closed import ClosedLoad
+from measure.loads.closed_loads import ClosedLoad
 from qsim.errors import InvalidParameterError
 
 POISSON = ArrivalRate()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from measure.loads.memory import DEFAULT_DELAYS
+from measure.loads.memory_loads import DEFAULT_DELAYS
 from measure.machine.host import Cache, host_facts
 from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place
 from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics

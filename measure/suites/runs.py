@@ -5,7 +5,7 @@ tails, and arrival rates. Only drives are measured here; the memory has its own 
 
 A run has one sweep directory for each suite, and one test file for all of them.
 
-    OUT/baseline/    a sweep of :mod:`measure.fio.sweep`, as every other
+    OUT/baseline/    a sweep of :mod:`measure.fio.fio_sweep`, as every other
     OUT/rate-peak/   the closed points from which the rates are derived
     OUT/rate/        the open ones
     ...
@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import MeasureError, StoreError, ToolFailedError
-from measure.fio.command import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
+from measure.fio.fio_command import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
+from measure.fio.fio_sweep import run_fio
 from measure.fio.plan import GAPS, START_S, FioPlan, FioSettings, passes, plan_workloads
-from measure.fio.points import BUSY
-from measure.fio.sweep import run_fio
+from measure.fio.stored_points import BUSY
 from measure.machine.own_file import Target, remove_leftover
 from measure.machine.safety import TEST_FILE
 from measure.store.directory import MANIFEST

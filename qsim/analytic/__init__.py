@@ -18,7 +18,7 @@ from qsim.models import Network
 @cache
 def formulas() -> tuple[Formula[Any], ...]:
     """Every family, most specific first, approximations last; imported on first use, as a fit needs only two."""
-    from qsim.analytic import closed
+    from qsim.analytic import repairman
     from qsim.analytic.networks import jackson, mean_value, product_form
     from qsim.analytic.open import (
         approximations,
@@ -48,7 +48,7 @@ def formulas() -> tuple[Formula[Any], ...]:
         priorities.FORMULA,
         split.FORMULA,
         approximations.FORMULA,
-        closed.FORMULA,
+        repairman.FORMULA,
         product_form.FORMULA,
         mean_value.FORMULA,
         jackson.FORMULA,

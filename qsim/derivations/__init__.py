@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qsim.analytic import closed, find_formula, solve
+from qsim.analytic import find_formula, repairman, solve
 from qsim.analytic.networks import jackson, product_form
 from qsim.analytic.open import approximations, birth_death, mg1, mm1, mmc
 from qsim.analytic.views import Formula, open_queue
@@ -33,7 +33,7 @@ WRITERS: Mapping[Formula[Any], Callable[[DerivationBuilder, Any], bool]] = {
     birth_death.LIMITED_FORMULA: queues.limited_places,
     birth_death.LOSS_FORMULA: queues.no_queue,
     mg1.FORMULA: queues.pollaczek,
-    closed.FORMULA: networks.repairman,
+    repairman.FORMULA: networks.repairman,
     jackson.FORMULA: networks.jackson,
     product_form.FORMULA: networks.closed,
 }

@@ -3,7 +3,7 @@
 With single servers three lines repeat for each population from 1 to N.
 
 Source: Jackson (1957); Reiser & Lavenberg (1980), J. ACM 27.  The theory is in :mod:`qsim.analytic.networks` and
-:mod:`qsim.analytic.closed`.
+:mod:`qsim.analytic.repairman`.
 """
 
 from __future__ import annotations

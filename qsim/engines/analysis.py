@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from qsim._types import FloatArray, IntArray
-from qsim.engines.plan import Plan, PlannedStation
+from qsim.engines.numbered import Plan, PlannedStation
 from qsim.engines.recorder import COLUMNS, ROWS_PER_GROUP, SERVICE, WAIT, Recorder, Totals
 from qsim.errors import InvalidParameterError
 from qsim.metrics import SHARES, SYMBOLS, Interval, Metrics

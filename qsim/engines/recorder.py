@@ -16,7 +16,7 @@ import numpy as np
 
 from qsim._types import FloatArray, IntArray
 from qsim.engines.jit import kernel
-from qsim.engines.plan import Plan
+from qsim.engines.numbered import Plan
 
 ROWS = 2048
 ROWS_PER_GROUP = 32

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import simpy
 
-from qsim.engines.plan import LEAST_WAIT, NOWHERE, PREEMPTIVE, Plan, PlannedStation
+from qsim.engines.numbered import LEAST_WAIT, NOWHERE, PREEMPTIVE, Plan, PlannedStation
 from qsim.engines.recorder import Totals
 from qsim.engines.variates import ARRIVALS, NEXT, ROUTE, SERVICE, VISITS, Role, VariateStream, streams_of
 

@@ -20,7 +20,7 @@ from qsim._types import FloatArray
 from qsim.analytic.views import ROUNDING
 from qsim.distributions import Distribution
 from qsim.distributions.mixtures import Mixture
-from qsim.engines.plan import Plan, plan
+from qsim.engines.numbered import Plan, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
 from qsim.models import Network, Station
 

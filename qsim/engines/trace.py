@@ -19,7 +19,7 @@ import numpy.typing as npt
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.analytic.views import OpenQueue, open_queue
-from qsim.engines.plan import plan
+from qsim.engines.numbered import plan
 from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import Network
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
-from qsim.engines.plan import Plan
+from qsim.engines.numbered import Plan
 
 BLOCK = 8192
 """Variates drawn at once: 64 KiB a buffer."""

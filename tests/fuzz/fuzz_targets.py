@@ -19,7 +19,7 @@ MAX_BYTES = 16_384
 
 def fio_json(content: bytes) -> object:
     from measure.formats.fio.json_output import parse_fio
-    from measure.formats.fio.sweep import sweep_of_all
+    from measure.formats.fio.runs_as_sweep import sweep_of_all
     from measure.text_files import decode
 
     return sweep_of_all(parse_fio(decode(content, "f"), "f"))
@@ -27,7 +27,7 @@ def fio_json(content: bytes) -> object:
 
 def fio_normal(content: bytes) -> object:
     from measure.formats.fio.normal_output import parse_normal
-    from measure.formats.fio.sweep import sweep_of_all
+    from measure.formats.fio.runs_as_sweep import sweep_of_all
     from measure.text_files import decode
 
     return sweep_of_all(parse_normal(decode(content, "f"), "f"))
@@ -243,7 +243,7 @@ def _stores() -> Iterator[bytes]:
         "mlc": [p.read_bytes() for p in sorted((DATA / "mlc").glob("*"))],
         "memory": list(_probe_records()),
     }
-    from measure.fio.command import FioJob
+    from measure.fio.fio_command import FioJob
 
     requests_of: dict[str, dict[str, Any]] = {
         "fio": {**asdict(FioJob(1, 1, 4096, 100, "random")), "load": 1, "repeat": 0},
@@ -387,7 +387,7 @@ TARGETS: dict[str, Target] = {
         interval_logs, ("golden/data/fio-logs/*",), more=lambda: iter((b"100, 50, 0, 0\n200, 51, 1, 0\n",))
     ),
     "probe_record": Target(probe_record, (), ("measure.memory.record",), _probe_records),
-    "store": Target(store, (), ("measure.store.directory", "measure.known_device.sweep"), _stores),
+    "store": Target(store, (), ("measure.store.directory", "measure.known_device.device_sweep"), _stores),
     "fit": Target(fit, (), ("calibrate.cli.files",), _fits),
     "law_file": Target(law_file, (), ("measure.formats.law_file",), _laws),
     "sealed": Target(sealed, (), ("calibrate.sealing",), _seals),
@@ -401,7 +401,7 @@ TARGETS: dict[str, Target] = {
         server, ("data/servers/field/jmeter.csv", "data/servers/locust/*"), ("measure.formats.sample_logs",)
     ),
     **{f"tool {path.stem}{path.suffix}": Target(server, (f"data/servers/field/{path.name}",)) for path in TOOL_TEXTS},
-    "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.watched",), lambda: iter((_RECORD,))),
+    "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.block_device_counts",), lambda: iter((_RECORD,))),
     "load": Target(load, ("golden/data/*/*",), ("measure.formats.by_format",)),
     "columns": Target(
         columns,

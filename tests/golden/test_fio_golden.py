@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.sweep import fio_sweep
+from measure.formats.fio.runs_as_sweep import fio_sweep
 
 DATA = Path(__file__).parent / "data" / "fio"
 

@@ -13,8 +13,8 @@ import pytest
 from disks import folder_on_a_drive
 
 from measure.errors import ToolMissingError
+from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import truth_of
-from measure.known_device.sweep import DeviceSweep
 from measure.machine.process import find_tool
 from measure.sweep import Sweep
 

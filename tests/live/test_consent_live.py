@@ -20,7 +20,7 @@ from device_labels import LABELS, MAKERS
 from qsim_program import QSIM
 
 from measure.errors import UnsafeTargetError
-from measure.fio.sweep import FioPlan, plan_fio, run_fio
+from measure.fio.fio_sweep import FioPlan, plan_fio, run_fio
 from measure.machine.own_file import held
 from measure.sweep import Sweep
 
@@ -231,7 +231,7 @@ def test_nothing_that_asks_takes_a_device_while_it_is_held(
 EXCHANGE = """
 import sys, os, subprocess
 from pathlib import Path
-from measure.fio import sweep
+from measure.fio import fio_sweep as sweep
 from measure.machine import process
 disk, out = Path(sys.argv[1]), Path(sys.argv[2])
 start = subprocess.Popen.__init__

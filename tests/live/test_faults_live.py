@@ -23,8 +23,8 @@ from fio_processes import fio_on, no_fio_left
 from qsim_program import QSIM
 
 from measure.errors import DataError, MeasureError, StoreError, ToolFailedError, UnsafeTargetError
+from measure.fio.fio_sweep import FioJob, FioPlan, plan_fio, read_fio_store, run_fio
 from measure.fio.plan import pass_command
-from measure.fio.sweep import FioJob, FioPlan, plan_fio, read_fio_store, run_fio
 from measure.machine.own_file import held
 from measure.machine.process import run_tool, running
 from measure.machine.safety import check_target

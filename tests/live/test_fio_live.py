@@ -18,7 +18,7 @@ from outstanding import as_asked
 
 from measure.errors import UnsafeTargetError
 from measure.fio import plan as fio_plan
-from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.fio.fio_sweep import FioPlan, plan_fio, read_fio_store, run_fio
 from measure.machine.own_file import is_own
 from measure.store.directory import SweepStore
 

@@ -12,9 +12,9 @@ from outstanding import as_asked
 
 from measure import audit, load
 from measure.fio import plan
-from measure.fio.command import FioJob
+from measure.fio.fio_command import FioJob
+from measure.fio.fio_sweep import FioPlan, plan_fio, run_fio
 from measure.fio.plan import choose_engine
-from measure.fio.sweep import FioPlan, plan_fio, run_fio
 from measure.machine.process import run_tool
 
 pytestmark = pytest.mark.live

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from fault_runs import ended, finished_files, forked
 
+from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import truth_of
-from measure.known_device.sweep import DeviceSweep
 from measure.memory.placement import Placement
 from measure.memory.probe import MemoryPlan, run_memory
 from measure.memory.threads import compile_kernels

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from outstanding import MOST, in_flight
 
+from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import Queueing, truth_of
-from measure.known_device.sweep import DeviceSweep
 from measure.sweep import Sweep
 from qsim import Distribution, Exponential, HyperExponential, LogNormal
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from measure.known_device.device_sweep import DeviceSweep, measured_way
 from measure.known_device.server import truth_of
-from measure.known_device.sweep import DeviceSweep, measured_way
 from measure.sweep import Sweep
 from qsim import MM1, Exponential, solve
 

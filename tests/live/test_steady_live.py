@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from measure.auditing.all_checks import audit
-from measure.fio.sweep import plan_fio, run_fio
+from measure.fio.fio_sweep import plan_fio, run_fio
 from measure.formats.fio.steady_state import Intervals
 from measure.machine.process import running
 from measure.machine.safety import check_target

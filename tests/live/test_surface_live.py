@@ -11,7 +11,7 @@ import pytest
 
 import measure.machine.process
 from calibrate.surface import Places, SurfaceComparison, compare_surface, surface_points
-from measure.fio.sweep import plan_fio, run_fio
+from measure.fio.fio_sweep import plan_fio, run_fio
 
 pytestmark = pytest.mark.live
 

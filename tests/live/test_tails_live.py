@@ -8,8 +8,8 @@ import pytest
 
 from calibrate import compare
 from calibrate.tails.percentiles import fitted_tails
+from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import truth_of
-from measure.known_device.sweep import DeviceSweep
 from qsim import LogNormal
 
 pytestmark = pytest.mark.live

@@ -16,7 +16,7 @@ from calibrate.cli.measuring.measured_table import points_table, sweep_document
 from calibrate.lab.compare_page import curves_figure
 from calibrate.lab.folder import LabSource
 from calibrate.lab.widgets import theme_of
-from calibrate.prediction.answer import points_table as compared_table
+from calibrate.prediction.comparison_answer import points_table as compared_table
 from calibrate.report.measured import section_of, views_of
 from calibrate.report.page import render
 from measure import Sweep, audit

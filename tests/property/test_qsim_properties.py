@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from seen import queue
 
 from qsim import MM1, Closed, Delay, Exponential, Metrics, MMcN, Station, asymptotic_bounds, solve
-from qsim.analytic.closed import one_queue_throughputs, own_queues_throughputs
 from qsim.analytic.open.birth_death import FirstComeTimes
+from qsim.analytic.repairman import one_queue_throughputs, own_queues_throughputs
 
 loads = st.floats(0.001, 0.999)
 rates = st.floats(-9, 9).map(lambda e: 10.0**e)

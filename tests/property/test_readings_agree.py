@@ -16,13 +16,13 @@ from calibrate import Fit, compare, fit, from_datasheet, objective_knee, predict
 from calibrate.cli.calibration.fits import fit_document
 from calibrate.course.front import _figures as course_figures
 from calibrate.course.front import measured_peak
-from calibrate.fitting.answer import fit_answer, knee_figure, knee_word, peak_figure
+from calibrate.fitting.fit_answer import fit_answer, knee_figure, knee_word, peak_figure
 from calibrate.fitting.predicted_curve import grid
 from calibrate.fitting.readings import doubling, still_rises
 from calibrate.lab.run.duel import predicted_load
 from calibrate.lab.run.orders import Order
 from calibrate.points import points_of
-from calibrate.prediction.answer import answer
+from calibrate.prediction.comparison_answer import answer
 from calibrate.report.compared.curve_views import key_figures
 from calibrate.surface.model import SurfaceModel
 from measure import Clients, Depth, dataset_names, load_dataset

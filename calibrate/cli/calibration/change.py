@@ -116,7 +116,7 @@ def _one(
 
 def _text(old: str, found: Sequence[tuple[str, Change]]) -> str:
     """The verdict, the loss that would have been seen and the loads of one comparison; for several a table."""
-    from calibrate.changes.answer import further_lines, headline, load_table, seen, summary_row
+    from calibrate.changes.change_answer import further_lines, headline, load_table, seen, summary_row
 
     curves = len({one.series for _, one in found}) > 1
     if len({name for name, _ in found}) > 1:
@@ -135,7 +135,7 @@ def _text(old: str, found: Sequence[tuple[str, Change]]) -> str:
 
 def _failing(found: Sequence[Change], limit: float) -> CommandError | None:
     """The check that fails where one is slower by more than ``limit``, or cannot be decided."""
-    from calibrate.changes.answer import headline
+    from calibrate.changes.change_answer import headline
 
     asked = f"--fail-on slower:{100 * limit:g}%"
     decided = [(one, one.slower_by(limit)) for one in found]

@@ -182,7 +182,7 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource], *, det
 
     Loads of different kinds have a table each.
     """
-    from calibrate.prediction.answer import MOST_POINTS, answer, answer_table, last_lines
+    from calibrate.prediction.comparison_answer import MOST_POINTS, answer, answer_table, last_lines
     from measure.auditing.all_checks import not_checked
 
     title = _title(list(devices)) if len(devices) > 1 else sources[0].title
@@ -210,7 +210,7 @@ def _kind(comparison: Comparison) -> tuple[str, bool]:
 def _details(devices: Mapping[str, Device]) -> Iterator[str]:
     """Every curve with the errors of baselines and its tails; its points where the answer has a row for each curve."""
     from calibrate.cli.calibration.fits import scalability_lines
-    from calibrate.prediction.answer import long_text
+    from calibrate.prediction.comparison_answer import long_text
 
     kinds = [c.fit.load_type.kind for d in devices.values() for c in d.comparisons]
     for name, device in devices.items():

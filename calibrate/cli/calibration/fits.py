@@ -89,7 +89,7 @@ def objective_document(
     fit: Fit, slo: Objective | None, sweep: measure.Sweep | None, under: ArrivalRate | ClosedLoad | None = None
 ) -> dict[str, Any] | None:
     """The load that meets the objective in JSON; None without one."""
-    from calibrate.fitting.answer import knee_word
+    from calibrate.fitting.fit_answer import knee_word
 
     if slo is None:
         return None
@@ -108,7 +108,7 @@ def asked_lines(
     """
     if slo is None:
         return []
-    from calibrate.fitting.answer import knee_word
+    from calibrate.fitting.fit_answer import knee_word
 
     k, load = objective_of(fit, slo, sweep, under), fit.load_type if under is None else under
     show = load.throughput_figure
@@ -152,7 +152,7 @@ def scalability_lines(fit: Fit, sweep: measure.Sweep | None) -> list[str]:
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
     """The answer of one fit in three lines, or a row for each of several."""
-    from calibrate.fitting.answer import fit_answer, fits_table, knees_labelled, method_text
+    from calibrate.fitting.fit_answer import fit_answer, fits_table, knees_labelled, method_text
 
     first = fits[0]
     if len(fits) > 1:
@@ -167,7 +167,7 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
 
 def last_lines(made: CalibratedCurves, more: str) -> list[str]:
     """What to measure next, given all points of the curves, and ``more``."""
-    from calibrate.prediction.answer import next_text
+    from calibrate.prediction.comparison_answer import next_text
 
     wanted = next_text([(f.series, _advice(f, made.sweep), f.knee) for f in made.fits]) if made.sweep else ""
     return [*([labelled("NEXT", wanted)] if wanted else []), labelled("MORE", more)]
@@ -183,7 +183,7 @@ def fit_document(
     fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = None, under: ArrivalRate | ClosedLoad | None = None
 ) -> dict[str, Any]:
     """A fit in JSON with what --slo asks for, without the table that only a fit file needs."""
-    from calibrate.fitting.answer import knee_word
+    from calibrate.fitting.fit_answer import knee_word
 
     wanted = _advice(fit, sweep)
     return {

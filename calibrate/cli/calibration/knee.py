@@ -199,8 +199,8 @@ def plan_knee(
     jobs: int = 1,
 ) -> FioPlan:
     """The depths in ``seconds``, with fio or, where that is not installed, the drive probe. Raises as ``plan_fio``."""
-    from measure.fio.command import PROBE
-    from measure.fio.sweep import plan_fio
+    from measure.fio.fio_command import PROBE
+    from measure.fio.fio_sweep import plan_fio
 
     runtime_s = round(RUNS * seconds / len(DEPTHS), 3)
     return plan_fio(
@@ -223,7 +223,7 @@ def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", be
     ``end`` is a time of ``time.monotonic``. The sweep is the plan's curve alone: ``directory`` may hold others, of
     other blocks, mixes or jobs. Raises as ``run_fio``.
     """
-    from measure.fio.sweep import run_fio
+    from measure.fio.fio_sweep import run_fio
 
     def deeper(sweep: measure.Sweep) -> Sequence[FioPoint]:
         sweep = curve_of(plan, sweep)

@@ -232,7 +232,7 @@ def _share_lines(c: PredictedCurve) -> Iterator[str]:
     """Each share of the peak that --at asks for: the load, its mean and p99, and the closed load of that throughput."""
     if c.shares is None or c.then is not None:
         return
-    from calibrate.fitting.answer import figure_word
+    from calibrate.fitting.fit_answer import figure_word
     from calibrate.fitting.under_load import load_at_share
     from calibrate.models.calibration import PEAK
 

@@ -15,9 +15,9 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import Consent, keeping, target
 from calibrate.cli.options import Page
 from calibrate.surface import Places, SurfacePoints, corners, surface_points
-from measure.fio.command import FioJob
+from measure.fio.fio_command import FioJob
+from measure.fio.fio_sweep import plan_workloads, run_fio
 from measure.fio.plan import FioSettings
-from measure.fio.sweep import plan_workloads, run_fio
 from measure.machine.own_file import remove_leftover
 from measure.units import counted, format_duration
 

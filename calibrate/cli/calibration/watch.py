@@ -21,7 +21,7 @@ from measure.units import format_bandwidth, format_bytes, format_duration, forma
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
     from calibrate.watched import WatchedCurves
-    from measure.formats.watched import DeviceInterval
+    from measure.formats.block_device_counts import DeviceInterval
     from measure.watching import Lost
 
 HELP = """Watch a device at work: throughput, response time, requests outstanding, and where that is on its curve.
@@ -76,7 +76,7 @@ def watch(
 
     from calibrate.cli.files import new_record
     from calibrate.watched import WatchedCurves
-    from measure.formats.watched import pooled, record_header, record_line
+    from measure.formats.block_device_counts import pooled, record_header, record_line
     from measure.watching import Lost
     from measure.watching import watch as watched
 

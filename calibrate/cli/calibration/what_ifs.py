@@ -91,7 +91,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve next to the present one's, with the assumptions."""
-    from calibrate.fitting.answer import NINETY, QUEUEING, knee_line, ninety_line
+    from calibrate.fitting.fit_answer import NINETY, QUEUEING, knee_line, ninety_line
     from calibrate.models.calibration import PRESENT
     from measure.units import with_interval
 

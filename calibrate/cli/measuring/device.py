@@ -62,8 +62,8 @@ def measure_device(
 ) -> CommandResult:
     """Draw the device, plan, say what will be done, do it, print the points."""
     import qsim
+    from measure.known_device.device_sweep import DeviceSweep
     from measure.known_device.server import Queueing, truth_of
-    from measure.known_device.sweep import DeviceSweep
 
     truth = truth_of(
         service.distribution if service is not None else qsim.Exponential(2e-3),

@@ -14,7 +14,7 @@ from calibrate.cli.options import ArrivalRates, OptionGroup, conflicts, option
 from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
-    from measure.fio.command import FioJob
+    from measure.fio.fio_command import FioJob
     from measure.fio.plan import FioPlan, FioPoint
     from measure.sweep import Sweep
 
@@ -100,7 +100,7 @@ class Requests(OptionGroup):
         self, depths: Sequence[float], arrival_rates: Sequence[float] | None = None, jobs: Sequence[float] | None = None
     ) -> list[FioJob]:
         """The workloads at depths or, open, at arrival rates."""
-        from measure.fio.command import Pattern, combinations
+        from measure.fio.fio_command import Pattern, combinations
 
         return combinations(
             list(map(int, depths)),
@@ -161,7 +161,7 @@ def measure_drive(
     output: PlanOrRun,
 ) -> CommandResult:
     """Measure with the probe, over depths alone."""
-    from measure.fio.command import PROBE
+    from measure.fio.fio_command import PROBE
 
     return _measure(target, requests.at(depths), None, runtime, repeats, drive, output, PROBE)
 
@@ -196,8 +196,8 @@ def _measure(
     engine: Literal["auto", "probe"] = "auto",
 ) -> CommandResult:
     """Show or run the plan, which counts the points that are in the directory already; ``choose`` adds workloads."""
+    from measure.fio.fio_sweep import plan_workloads, run_fio
     from measure.fio.plan import FioSettings
-    from measure.fio.sweep import plan_workloads, run_fio
     from measure.store.directory import MANIFEST, SweepStore
 
     settings = FioSettings(runtime_s, ramp_of(runtime_s), repeats=repeats, engine=engine, **drive.settings())

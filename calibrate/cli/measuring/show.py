@@ -188,7 +188,7 @@ def section_text(
 
 def _knee_lines(fits: Sequence[Fit]) -> list[str]:
     """The knee and the peak of one curve, or a line on the knees of several."""
-    from calibrate.fitting.answer import fit_answer, knees_labelled
+    from calibrate.fitting.fit_answer import fit_answer, knees_labelled
 
     if len(fits) < 2:
         return fit_answer(fits[0]) if fits else []
@@ -198,7 +198,7 @@ def _knee_lines(fits: Sequence[Fit]) -> list[str]:
 def _next_lines(fits: Mapping[str, Fit]) -> list[str]:
     """What to measure next, where that narrows the answer."""
     from calibrate.next import advice
-    from calibrate.prediction.answer import next_text
+    from calibrate.prediction.comparison_answer import next_text
 
     wanted = next_text([(name, advice(f.points), f.knee) for name, f in fits.items() if f.points is not None])
     return [labelled("NEXT", wanted)] if wanted else []

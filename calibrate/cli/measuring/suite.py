@@ -116,7 +116,7 @@ def _answer(results: SuiteResults, fitted: Sequence[Mapping[str, Fit]]) -> list[
     """
     import pandas as pd
 
-    from calibrate.fitting.answer import knee_lines, knees_labelled
+    from calibrate.fitting.fit_answer import knee_lines, knees_labelled
 
     lines = []
     moves = between_suites(results.sweeps)

@@ -102,7 +102,7 @@ def _text(title: str, front: FrontPage, sections: Sequence[Section]) -> str:
 
 def _verdicts(sections: Sequence[Section]) -> str:
     """The predictions of each sweep with their errors, and findings of the audit."""
-    from calibrate.prediction.answer import answer, last_lines
+    from calibrate.prediction.comparison_answer import answer, last_lines
 
     lines: list[str] = []
     for section in sections:

@@ -21,7 +21,7 @@ from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.run import keeping, minutes, ramp_of
 from calibrate.cli.options import flag, option, page_in
 from calibrate.cli.progress import Bar
-from measure.loads.memory import DEFAULT_DELAYS, QUICK_DELAYS
+from measure.loads.memory_loads import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def demo(
 
 def _text(compared: Compared, sweeps: Mapping[str, measure.Sweep], skipped: Mapping[str, str], out: Path) -> str:
     """The verdict on each sweep, what is missing, and the next command."""
-    from calibrate.prediction.answer import answer, last_lines
+    from calibrate.prediction.comparison_answer import answer, last_lines
     from measure.auditing.all_checks import not_checked
 
     blocks = []
@@ -171,8 +171,8 @@ def _without_knee(disk: measure.Sweep) -> bool:
 
 def _device(pace: Pace, out: Path, step: str) -> measure.Sweep | str:
     """A device of known truth, by nbdkit and fio or by threads."""
+    from measure.known_device.device_sweep import DeviceSweep
     from measure.known_device.server import truth_of
-    from measure.known_device.sweep import DeviceSweep
 
     ramp_s = ramp_of(pace.device_s)
     planned = DeviceSweep(truth_of(SERVICE_S, SERVERS), DEVICE_DEPTHS, runtime_s=pace.device_s, ramp_s=ramp_s)
@@ -195,8 +195,8 @@ def _has_tools() -> bool:
 
 def _arrivals(pace: Pace, out: Path, step: str) -> measure.Sweep | str:
     """The same device under Poisson arrivals."""
+    from measure.known_device.device_sweep import DeviceSweep
     from measure.known_device.server import truth_of
-    from measure.known_device.sweep import DeviceSweep
 
     truth = truth_of(SERVICE_S, SERVERS)
     rates = tuple(share * truth.peak_throughput_per_s for share in SHARES)

@@ -79,7 +79,7 @@ def network(
 
 def _bands(model: qsim.Network) -> calibrate.System | None:
     """The application under its arrivals with bands; None without a calibrated device, or with several classes."""
-    from calibrate.fitting.station import DeviceStation
+    from calibrate.fitting.device_station import DeviceStation
 
     calibrated = any(isinstance(s, DeviceStation) and s.fit is not None for s in model.stations.values())
     one = len(model.open_classes) == 1 and not model.closed_classes

@@ -16,7 +16,7 @@ from calibrate.lab.folder import LabFolder, LabSource
 from calibrate.points import points_of
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Load, load_from_dict
-from measure.loads.memory import DEFAULT_DELAYS
+from measure.loads.memory_loads import DEFAULT_DELAYS
 from measure.machine.files import write_durably
 from measure.origin import judged
 from measure.sweep import Sweep

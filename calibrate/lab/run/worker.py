@@ -32,8 +32,8 @@ from calibrate.lab.run.event_log import (
     first_loads,
 )
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
-from calibrate.prediction.answer import missed_sentences
 from calibrate.prediction.comparison import compare
+from calibrate.prediction.comparison_answer import missed_sentences
 from calibrate.report.page import write_report
 from calibrate.report.predicted import arrivals_in_words
 from calibrate.sealing import read_seal
@@ -58,8 +58,8 @@ def _disk(writer: EventWriter) -> Sweep:
     fio measures each of the two in one process, which prints its points at its end; the kernel's counters show them
     before. qsim's own probe measures where fio is not installed. The file is filled once, and gone afterwards.
     """
-    from measure.fio.command import PROBE
-    from measure.fio.sweep import plan_fio, run_fio
+    from measure.fio.fio_command import PROBE
+    from measure.fio.fio_sweep import plan_fio, run_fio
     from measure.machine.own_file import remove_leftover
 
     order, plan = writer.order, None
@@ -88,8 +88,8 @@ def _known(writer: EventWriter) -> Sweep:
 
     nbdkit plays it and fio drives it; where one is missing, and elsewhere than on Linux, threads of Python do both.
     """
+    from measure.known_device.device_sweep import DeviceSweep
     from measure.known_device.server import truth_of
-    from measure.known_device.sweep import DeviceSweep
     from qsim import Exponential
 
     order = writer.order
@@ -112,8 +112,8 @@ def _queue(writer: EventWriter) -> Sweep:
     """A known queue: three depths of a closed test, from which the model seals its prediction, then the arrivals."""
     from calibrate.fitting.fit import fit
     from calibrate.fitting.fit_file import with_origin
+    from measure.known_device.device_sweep import DeviceSweep
     from measure.known_device.server import truth_of
-    from measure.known_device.sweep import DeviceSweep
     from qsim import Exponential
 
     order = writer.order

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from calibrate.fitting.answer import figure_word, idle_figure, knee_figure, knee_word, peak_figure, peak_word
 from calibrate.fitting.fit import Fit
-from calibrate.prediction.answer import curve_rows, mean_text, points_rows, truth_rows
+from calibrate.fitting.fit_answer import figure_word, idle_figure, knee_figure, knee_word, peak_figure, peak_word
 from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.comparison_answer import curve_rows, mean_text, points_rows, truth_rows
 from calibrate.report.compared import curve_figures
 from calibrate.report.compared.diagnostics import diagnosis
 from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_at_work, queue_view

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from calibrate.fitting.answer import figure_word, knee_word
+from calibrate.fitting.fit_answer import figure_word, knee_word
 from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.prediction.comparison import Comparison

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.answer import fits_rows, knee_word
 from calibrate.fitting.fit import Fit, fit
+from calibrate.fitting.fit_answer import fits_rows, knee_word
 from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import LEVEL
 from calibrate.report.drawing import (

@@ -16,7 +16,7 @@ from qsim.engines.compiled.loop import run_events
 from qsim.engines.compiled.queues import set_time, tournament
 from qsim.engines.compiled.tables import new_state, with_room
 from qsim.engines.jit import kernel
-from qsim.engines.plan import Plan
+from qsim.engines.numbered import Plan
 from qsim.engines.recorder import Totals
 from qsim.engines.variates import ARRIVALS, BLOCK, SERVICE, Role, streams_of
 from qsim.errors import NoEngineError

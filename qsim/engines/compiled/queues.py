@@ -18,7 +18,7 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.engines.compiled.tables import NONE, RowArray, Table
 from qsim.engines.jit import kernel
-from qsim.engines.plan import LEAST_WAIT
+from qsim.engines.numbered import LEAST_WAIT
 
 
 def tournament(rows: int) -> tuple[FloatArray, RowArray]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim._types import FloatArray
-from qsim.engines.plan import PREEMPTIVE, Plan, Way
+from qsim.engines.numbered import PREEMPTIVE, Plan, Way
 from qsim.engines.variates import ARRIVALS, BLOCK, ROUTE, SERVICE, Role
 from qsim.engines.variates import NEXT as NEXT_WAY
 from qsim.engines.variates import VISITS as VISITED

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrate import compare, fit
-from calibrate.prediction.answer import missed_text
+from calibrate.prediction.comparison_answer import missed_text
 from measure import load_dataset
 
 FOUR = ("--dataset", "003-ssd-read")

@@ -12,7 +12,7 @@ import pytest
 
 from calibrate.cli.calibration import watch as watch_command
 from measure import watching
-from measure.formats.watched import record_header
+from measure.formats.block_device_counts import record_header
 
 LOGS = Path(__file__).parents[2] / "data" / "sysstat"
 

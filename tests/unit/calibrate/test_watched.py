@@ -6,7 +6,7 @@ import pytest
 
 from calibrate import from_datasheet
 from calibrate.watched import WatchedCurves
-from measure.formats.watched import DeviceInterval
+from measure.formats.block_device_counts import DeviceInterval
 from qsim import MMcN, solve
 
 SHEET = from_datasheet(idle_latency=1e-3, peak_iops=8000)

@@ -10,9 +10,9 @@ import pytest
 
 from measure import Sweep, load, load_dataset
 from measure.errors import DataError
+from measure.formats.block_device_counts import DeviceInterval, watched_sweep
 from measure.formats.servers import server_runs_sweep
 from measure.formats.sysstat import sysstat_sweep
-from measure.formats.watched import DeviceInterval, watched_sweep
 from measure.loads import Depth
 from measure.origin import IN_PLOTS, MEASURED, ORIGIN, as_measured, foot_lines, rows_to_judge
 from measure.repeats import check_outliers

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrate.application.product_form import beyond, doubled, has_product_form, pair, rates, together
+from calibrate.application.many_networks import beyond, doubled, has_product_form, pair, rates, together
 from qsim import Closed, Delay, Erlang, Exponential, Station, solve
 
 THINK, CPU = Delay(0.02), Station(Exponential(1e-3), servers=4)

@@ -12,8 +12,8 @@ from made_up import points_at
 from places import TESTS
 
 from calibrate import change
-from calibrate.changes.answer import load_table
 from calibrate.changes.change import Change, NotMeasuredError, Runs, changed
+from calibrate.changes.change_answer import load_table
 from calibrate.changes.power import percent_of
 from measure import load
 from measure.errors import DataError

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made_up import open_sweep, points_at
 
-from calibrate.fitting.answer import fits_table, knees_labelled
 from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.fit import fit
+from calibrate.fitting.fit_answer import fits_table, knees_labelled
 from calibrate.fitting.predicted_curve import predict
 from calibrate.fitting.readings import objective_knee
 from calibrate.prediction.comparison import compare

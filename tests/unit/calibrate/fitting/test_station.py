@@ -5,7 +5,7 @@ import pytest
 from made_up import open_sweep, points_at
 
 from calibrate import Fit, fit, from_datasheet, system
-from calibrate.fitting.station import drawn_throughputs
+from calibrate.fitting.device_station import drawn_throughputs
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram

@@ -7,7 +7,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import Fit, compare, fit, objective_knee
-from calibrate.prediction.answer import last_lines
+from calibrate.prediction.comparison_answer import last_lines
 from measure import Sweep, audit, load
 from measure.loads import ArrivalRate, Clients, Depth
 from qsim import MMcN, solve

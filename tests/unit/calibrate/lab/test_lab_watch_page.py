@@ -16,7 +16,7 @@ from calibrate import from_datasheet
 from calibrate.lab import watch_page
 from calibrate.lab.watch_page import QUIET, LookedAt, WatchedDevices, figures, layout, sentence, shown
 from calibrate.lab.widgets import theme_of
-from measure.formats.watched import DeviceInterval
+from measure.formats.block_device_counts import DeviceInterval
 from measure.watching import Lost
 
 BUSY = DeviceInterval("vda", "", 1.0, reads=1000, read_s=4.0, busy_s=0.9, in_flight=3.9)

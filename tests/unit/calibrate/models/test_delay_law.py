@@ -8,7 +8,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from calibrate.fitting.fit import fit_points
 from calibrate.fitting.predicted_curve import predict
-from calibrate.models.memory import MISSES, BothAxes, DelayLaw
+from calibrate.models.memory_models import MISSES, BothAxes, DelayLaw
 from calibrate.points import Points
 from measure.loads import InjectedDelay
 

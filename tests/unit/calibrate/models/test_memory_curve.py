@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from calibrate import Fit, compare, fit, objective_knee, predict
-from calibrate.fitting.answer import fit_answer, knee_word
-from calibrate.models.memory import MemoryCurve
+from calibrate.fitting.fit_answer import fit_answer, knee_word
+from calibrate.models.memory_models import MemoryCurve
 from calibrate.next import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
 from measure import load_dataset

@@ -7,7 +7,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import compare, fit, predict
-from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, OpenModel, sakasegawa
+from calibrate.models.open_models import MD1, MG1, MM1, MGc, MGcEach, OpenModel, sakasegawa
 from calibrate.report.page import write_report
 from measure import Sweep
 from measure.errors import DataError

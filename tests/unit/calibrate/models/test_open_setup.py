@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit, predict
-from calibrate.models.open import SleepingQueue, falls
+from calibrate.models.open_models import SleepingQueue, falls
 from calibrate.points import points_of
 from calibrate.prediction.baselines import interpolation_over_rate
 from measure import Sweep

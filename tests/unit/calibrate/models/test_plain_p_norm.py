@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import Fit, WhatIf, fit, what_if
-from calibrate.models.closed import PNorm
+from calibrate.models.closed_models import PNorm
 from calibrate.models.plain_p_norm import PLAIN, SHARE, plain_p_norm
 from calibrate.points import points_of
 from measure import Sweep

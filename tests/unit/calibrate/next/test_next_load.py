@@ -11,10 +11,10 @@ from made_up import open_sweep, points_at
 from calibrate import fit, from_datasheet
 from calibrate.fitting.readings import Knee
 from calibrate.inference.parameters import Estimate
-from calibrate.models.closed import OnsetPNorm
-from calibrate.models.memory import DelayLaw
+from calibrate.models.closed_models import OnsetPNorm
+from calibrate.models.memory_models import DelayLaw
 from calibrate.next import next_load
-from calibrate.prediction.answer import next_text
+from calibrate.prediction.comparison_answer import next_text
 from measure import Sweep
 from measure.loads import InjectedDelay
 

@@ -11,15 +11,15 @@ import pytest
 from made_up import points_at
 
 from calibrate import compare, compare_all, fit
-from calibrate.fitting.answer import knee_word
-from calibrate.models.memory import DelayLaw
+from calibrate.fitting.fit_answer import knee_word
+from calibrate.models.memory_models import DelayLaw
 from calibrate.next import advice, recommended
 from calibrate.points import points_of
-from calibrate.prediction.answer import noise_of_a_point
+from calibrate.prediction.comparison_answer import noise_of_a_point
 from measure import load_dataset
 from measure.findings import Finding
 from measure.loads import InjectedDelay
-from measure.loads.memory import DEFAULT_DELAYS
+from measure.loads.memory_loads import DEFAULT_DELAYS
 from measure.sweep import Sweep
 from measure.units import format_percent
 

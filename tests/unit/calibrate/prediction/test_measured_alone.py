@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare
-from calibrate.prediction.answer import points_table
+from calibrate.prediction.comparison_answer import points_table
 from measure import Sweep, load_dataset
 
 

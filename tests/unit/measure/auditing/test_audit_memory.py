@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from measure.auditing.memory import check_buffer_sizes, check_memory, listed_peak
+from measure.auditing.memory_curves import check_buffer_sizes, check_memory, listed_peak
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import Bandwidth, BufferSize, InjectedDelay, Load

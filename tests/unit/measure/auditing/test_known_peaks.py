@@ -7,7 +7,7 @@ from made_up import points_at
 
 from calibrate import fit
 from calibrate.points import points_of
-from measure.auditing.memory import known_peak
+from measure.auditing.memory_curves import known_peak
 from measure.loads import InjectedDelay
 from measure.sweep import Provenance, Sweep
 

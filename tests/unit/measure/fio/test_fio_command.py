@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.fio.command import FioJob, common_options, point_command, stagger_s, submitters_of
+from measure.fio.fio_command import FioJob, common_options, point_command, stagger_s, submitters_of
 
 
 def sections(job: FioJob, engine: str = "libaio") -> tuple[dict[str, str], list[dict[str, str]]]:

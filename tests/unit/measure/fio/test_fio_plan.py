@@ -11,9 +11,9 @@ import pytest
 
 from measure.errors import UnsafeTargetError
 from measure.fio import plan as fio_settings
-from measure.fio.command import FioJob
+from measure.fio.fio_command import FioJob
+from measure.fio.fio_sweep import plan_fio, plan_workloads
 from measure.fio.plan import FioSettings
-from measure.fio.sweep import plan_fio, plan_workloads
 from qsim.errors import InvalidParameterError
 
 MIB = 2**20

@@ -14,9 +14,9 @@ from calibrate.points import points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio.command import FioJob
-from measure.fio.points import MeasuredPoint, near_ceiling, why_no_point
-from measure.fio.sweep import read_fio_store, why_failed
+from measure.fio.fio_command import FioJob
+from measure.fio.fio_sweep import read_fio_store, why_failed
+from measure.fio.stored_points import MeasuredPoint, near_ceiling, why_no_point
 from measure.formats.fio.record import FioRecord, Moments
 from measure.machine.process import Finished
 from measure.origin import MEASURED

@@ -14,9 +14,9 @@ from typing import cast
 import pytest
 
 from measure.errors import ToolFailedError
+from measure.fio import fio_sweep as sweep
 from measure.fio import plan as fio_plan
-from measure.fio import sweep
-from measure.fio.command import FioJob
+from measure.fio.fio_command import FioJob
 from measure.fio.plan import DEFAULT_FILE_BYTES, FioPlan, FioSettings, file_for, passes, plan_fio
 from measure.machine.own_file import MARK_SUFFIX, Target, held, mark_filled
 from measure.machine.safety import check_target

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.fio.command import FioJob, submitters
+from measure.fio.fio_command import FioJob, submitters
 
 BASE = FioJob(4, 2, 4096, 70, "random")
 

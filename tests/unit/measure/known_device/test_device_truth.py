@@ -9,9 +9,9 @@ import pytest
 
 import qsim
 from measure.errors import DataError
-from measure.fio.command import submitters
+from measure.fio.fio_command import submitters
+from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import Truth, truth_of
-from measure.known_device.sweep import DeviceSweep
 
 LAWS = [
     qsim.Exponential(2e-3),

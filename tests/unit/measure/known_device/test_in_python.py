@@ -11,10 +11,10 @@ import pytest
 
 from measure import load
 from measure.errors import ToolMissingError
-from measure.known_device import sweep
+from measure.known_device import device_sweep as sweep
+from measure.known_device.device_sweep import STRATA, DeviceSweep, closed_loop, lateness_s, stratified
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, truth_of
-from measure.known_device.sweep import STRATA, DeviceSweep, closed_loop, lateness_s, stratified
 from qsim import Exponential
 
 SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5

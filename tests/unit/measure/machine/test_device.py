@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from measure.errors import UnsafeTargetError
-from measure.fio.sweep import FioPlan, plan_fio, run_fio
+from measure.fio.fio_sweep import FioPlan, plan_fio, run_fio
 from measure.machine import device
 from measure.machine.contents import Contents
 from measure.machine.device import held_device, look

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from measure.loads.memory import DEFAULT_DELAYS, QUICK_DELAYS
+from measure.loads.memory_loads import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
 from measure.memory.placement import Placement

@@ -13,7 +13,7 @@ from made_up import points_at
 
 from measure import Sweep
 from measure.errors import StoreError, ToolFailedError
-from measure.fio.sweep import FioPlan
+from measure.fio.fio_sweep import FioPlan
 from measure.suites import runs as suite_runs
 from measure.suites.runs import SUITE_NAMES, SuitePlan, arrivals, plan_suites, run_suites, suites
 from measure.units import parse_duration

@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from measure.errors import MeasureError
-from measure.formats.watched import DeviceInterval
+from measure.formats.block_device_counts import DeviceInterval
 from measure.watching import Counters, Lost, watch
 
 

@@ -25,7 +25,7 @@ from qsim import (
     UnstableQueueError,
     solve,
 )
-from qsim.analytic.closed import one_queue_throughputs
+from qsim.analytic.repairman import one_queue_throughputs
 
 
 def exact_repairman(N: int, Z: Fraction, S: Fraction, c: int) -> tuple[Fraction, Fraction, list[Fraction]]:

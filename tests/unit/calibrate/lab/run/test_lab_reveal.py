@@ -15,7 +15,7 @@ from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP, Event
 from calibrate.lab.run.orders import order_for
 from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker import measure, reveal
-from measure.fio.command import FioJob
+from measure.fio.fio_command import FioJob
 from measure.fio.plan import FioPoint
 
 

@@ -12,7 +12,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import Comparison, compare, compare_all, fit
-from calibrate.prediction.answer import answer
+from calibrate.prediction.comparison_answer import answer
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.curve_figures import (
     against_load,

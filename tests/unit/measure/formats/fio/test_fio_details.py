@@ -28,7 +28,7 @@ from measure.formats.fio.record import (
     pooled,
     whole,
 )
-from measure.formats.fio.sweep import fio_sweep, why_unusable
+from measure.formats.fio.runs_as_sweep import fio_sweep, why_unusable
 
 EXACT: dict[str, Any] = {"rel": 1e-12}
 

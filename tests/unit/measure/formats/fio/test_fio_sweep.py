@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.sweep import fio_sweep
+from measure.formats.fio.runs_as_sweep import fio_sweep
 
 
 def stats(mean: float, sd: float = 0.0, **more: Any) -> dict[str, Any]:

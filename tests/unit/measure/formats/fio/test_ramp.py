@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import measure
-from measure.fio.command import FioJob
-from measure.fio.points import request_of
+from measure.fio.fio_command import FioJob
+from measure.fio.stored_points import request_of
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.record import FioRecord
-from measure.formats.fio.sweep import fio_sweep
+from measure.formats.fio.runs_as_sweep import fio_sweep
 from measure.origin import word_of
 from measure.store.directory import SweepStore
 

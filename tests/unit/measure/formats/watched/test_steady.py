@@ -9,7 +9,7 @@ import pytest
 
 from calibrate import fit
 from measure.errors import DataError
-from measure.formats.watched import DeviceInterval, pooled, stretches, watched_sweep
+from measure.formats.block_device_counts import DeviceInterval, pooled, stretches, watched_sweep
 from measure.loads import Outstanding
 from qsim import MMcN, solve
 

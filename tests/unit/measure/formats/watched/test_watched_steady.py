@@ -8,7 +8,13 @@ from dataclasses import fields
 import pytest
 
 from measure.errors import DataError
-from measure.formats.watched import DeviceInterval, looks_like_record, record_header, record_line, record_sweep
+from measure.formats.block_device_counts import (
+    DeviceInterval,
+    looks_like_record,
+    record_header,
+    record_line,
+    record_sweep,
+)
 
 SECOND = DeviceInterval(
     "vda",

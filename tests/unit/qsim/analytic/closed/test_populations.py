@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from qsim import Closed, Delay, Exponential, Station, solve
-from qsim.analytic.closed import one_queue_throughputs, own_queues_throughputs
 from qsim.analytic.networks import normalizing
+from qsim.analytic.repairman import one_queue_throughputs, own_queues_throughputs
 
 Made = Callable[..., Any]
 

@@ -32,9 +32,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.errors import ToolFailedError
-from measure.fio.command import FioJob, submitters
+from measure.fio.fio_command import FioJob, submitters
+from measure.fio.fio_sweep import run_fio
 from measure.fio.plan import FioPlan, FioSettings, plan_workloads
-from measure.fio.sweep import run_fio
 from measure.formats.fio.json_output import parse_fio
 from measure.known_device.plugin import Server
 from measure.known_device.server import MAX_THREADS, Truth, drawn_times, known_device, truth_of

@@ -22,7 +22,7 @@ from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import PRESENT, Calibration
 from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
-from calibrate.models.open import OpenModel
+from calibrate.models.open_models import OpenModel
 from calibrate.models.structure import ServersAndDelay, servers_and_think
 from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points
 from measure.errors import DataError

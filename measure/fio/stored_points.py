@@ -15,12 +15,12 @@ from typing import Any
 
 from measure.errors import DataError, StoreError
 from measure.findings import Finding
-from measure.fio.command import MAX_JOBS, FioJob, submitters_of
+from measure.fio.fio_command import MAX_JOBS, FioJob, submitters_of
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.ramp import AGREES
 from measure.formats.fio.record import RATE, SYNC_ENGINES, FioRecord, added
+from measure.formats.fio.runs_as_sweep import Placed, why_unusable
 from measure.formats.fio.steady_state import Intervals, noted_columns, rate_in_bursts
-from measure.formats.fio.sweep import Placed, why_unusable
 from measure.machine.scheduling_delay import noted_lateness
 from measure.origin import corrected
 from measure.store.directory import StoredPoint

@@ -9,7 +9,7 @@ rate (``write_iops_log`` with ``log_avg_msec``). Its helper thread does so, and 
 engine, at 3 million requests a second, runs with and without the log agreed within 2 %, where a log of latencies
 (``write_lat_log``) cost a quarter of the throughput.
 
-fio's options are explained in :mod:`measure.fio.command`.
+fio's options are explained in :mod:`measure.fio.fio_command`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from typing import Any
 
 from measure import watching
 from measure.errors import DataError, ToolFailedError
-from measure.fio.command import FioJob, split_program
+from measure.fio.fio_command import FioJob, split_program
 from measure.fio.plan import DEFAULT_DEPTHS, MARGIN_S, FioPlan, FioPoint, Pass, plan_fio, plan_workloads
-from measure.fio.points import measured, near_ceiling, place, request_of, why_no_point
+from measure.fio.stored_points import measured, near_ceiling, place, request_of, why_no_point
 from measure.formats.fio.record import fio_documents
+from measure.formats.fio.runs_as_sweep import sweep_of_points
 from measure.formats.fio.steady_state import Intervals, read_interval_logs
-from measure.formats.fio.sweep import sweep_of_points
 from measure.loads import ArrivalRate, Depth
 from measure.machine.host import storage_behind
 from measure.machine.own_file import check_unchanged, mark_filled, remove_leftover

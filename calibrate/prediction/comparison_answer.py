@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.answer import (
+from calibrate.fitting.fit_answer import (
     assumed_peak,
     common_load,
     fit_text,

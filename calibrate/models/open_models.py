@@ -24,7 +24,7 @@ by (Welch 1964, Operations Research 12; exact for one server and a constant D)
     p D (1 + lambda D / 2) / (1 + lambda p D)
 
 No other open model falls with the rate, so points identify it. In closed sweeps a slow lone request is the onset of
-:class:`~calibrate.models.closed.OnsetPNorm`; a term at depth 1 alone increased the error on 98 public curves.
+:class:`~calibrate.models.closed_models.OnsetPNorm`; a term at depth 1 alone increased the error on 98 public curves.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import numpy as np
 from calibrate.inference.nodes import Refining, Stratum, table_by_likelihood
 from calibrate.inference.parameters import Array, MisfitProcess, Parameter
 from calibrate.inference.weights import SPREAD, Weights
-from calibrate.models.closed import SHARP, OnsetPNorm
+from calibrate.models.closed_models import SHARP, OnsetPNorm
 from calibrate.models.curves import TOLERANCE, KneePoint
 from calibrate.points import Points
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load, Outstanding

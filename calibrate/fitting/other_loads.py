@@ -14,14 +14,14 @@ from functools import cached_property
 
 import numpy as np
 
+from calibrate.fitting.device_station import COVERED, KNOTS, reach
 from calibrate.fitting.predicted_curve import Prediction, is_own_kind
 from calibrate.fitting.predicted_curve import predict as predict_at
-from calibrate.fitting.station import COVERED, KNOTS, reach
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
-from calibrate.models.any_load import NOT_SERVED, SCV, SCV_LOG_SD
 from calibrate.models.calibration import ANY_LOAD, Calibration
-from calibrate.models.closed import ONSET, OnsetPNorm
+from calibrate.models.closed_models import ONSET, OnsetPNorm
+from calibrate.models.through_chain import NOT_SERVED, SCV, SCV_LOG_SD
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
