@@ -226,7 +226,7 @@ class _Design:
             np.where(reached, values, np.exp(np.average(np.log(values[reached]), weights=table.weight[reached])))
         )
         slopes = np.zeros((len(logs), expected.slopes.shape[2]))
-        for axis in range(slopes.shape[1]):
+        for axis in range(table.directions.shape[2]):  # a change of model in `expected` moves no knee
             step = np.exp(table.directions[:, :, axis])
             ends = [knee(v) for v in (table.values * step, table.values / step)]
             with np.errstate(all="ignore"):
