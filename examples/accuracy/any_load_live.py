@@ -1,12 +1,13 @@
 """Devices of known truth under every kind of load, for what any_load.py judges.
 
-    python any_load.py --measure FOLDER       45 minutes; needs fio, nbdkit, wrk, Locust and vegeta
+    python any_load.py --measure FOLDER       two hours; needs fio, nbdkit, wrk, k6, Locust, vegeta, pgbench, pgbouncer
 
 Drives are nbdkit's (``measure.known_device``), of 3 ms, under fio: depths, and jobs whose requests are Poisson.
-Services are HTTP servers of 10 ms: wrk's connections, Locust's users who wait for 100 ms, and vegeta's evenly spaced
-requests. Each has 1 or 4 servers and constant or exponential times. All loads are measured twice, in rounds. What was
-measured before is kept, so that the same command goes on. Servers and tools may run before other programs:
-``chrt -r 5``. LOCUST and VEGETA are the programs' places, where they are not found by name.
+Services are HTTP servers of 10 ms: wrk's connections, users of k6 and of Locust who wait for 100 ms, and vegeta's
+evenly spaced requests. Databases are PostgreSQL behind a pool (``known_database``), of queries of 10 ms: pgbench's
+clients, and its Poisson rates. Each has 1 or 4 servers and constant or exponential times. All loads are measured twice,
+in rounds. What was measured before is kept, so that the same command goes on. Servers and tools may run before other
+programs: ``chrt -r 5``. K6, LOCUST and VEGETA are the programs' places, where they are not found by name.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from known_database import by_pgbench, database, service_s
 
 from measure import load
 from measure.formats.servers import runs_in
@@ -43,6 +45,25 @@ DRIVE_S, SERVICE_S, THINK_S = 3e-3, 10e-3, 0.1
 DEPTHS = {1: (1, 2, 3, 4, 8, 16), 4: (1, 2, 4, 8, 16, 32)}
 USERS = {1: (1, 4, 8, 11, 16, 24), 4: (1, 12, 24, 36, 52, 80)}
 LAWS = {"constant": Deterministic, "exponential": Exponential}
+
+LOCUST = "Locust"
+TOOLS = {"closed": "wrk", "thinking": "k6", LOCUST: "Locust"}
+"""Who measures a service under a kind of load; "Locust" are users who think, once more."""
+
+K6_SCRIPT = """
+import http from 'k6/http';
+import { sleep } from 'k6';
+
+export const options = {
+  scenarios: { users: { executor: 'constant-vus', vus: Number(__ENV.USERS), duration: `${__ENV.SECONDS}s` } },
+};
+
+export default function () {
+  if (__ITER == 0) sleep(__ENV.LONGEST * Math.random());  // not all at once
+  http.get(__ENV.URL);
+  sleep(__ENV.LONGEST * (1 + 2 * Math.random()) / 3);
+}
+"""
 
 LOCUSTFILE = """
 import random, time
@@ -62,10 +83,11 @@ class User(FastHttpUser):
 
 @dataclass(frozen=True)
 class Known:
-    """A device: its truth, and whether it is a drive or a service."""
+    """A device: its truth, and what it is, the first word of its name; ``law`` is the last."""
 
     truth: Truth
-    is_drive: bool
+    kind: str
+    law: str
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -75,13 +97,17 @@ class Known:
 
 def devices() -> Mapping[str, Known]:
     """The devices by name: ``drive-1-constant``."""
-    kinds = {"drive": DRIVE_S, "service": SERVICE_S}
+    kinds = {"drive": DRIVE_S, "service": SERVICE_S, "database": SERVICE_S}
     return {
-        f"{kind}-{servers}-{law}": Known(truth_of(LAWS[law](mean), servers), kind == "drive")
+        f"{kind}-{servers}-{law}": Known(truth_of(LAWS[law](_mean_s(kind, law, mean)), servers), kind, law)
         for kind, mean in kinds.items()
         for servers in (1, 4)
         for law in LAWS
     }
+
+
+def _mean_s(kind: str, law: str, mean_s: float) -> float:
+    return service_s(law, mean_s) if kind == "database" else mean_s
 
 
 @contextmanager
@@ -123,6 +149,16 @@ def by_wrk(url: str, clients: float, seconds: float) -> str:
     return _run("wrk", "-t1", f"-c{clients:g}", f"-d{seconds:g}s", "--latency", "--timeout", "30s", url)
 
 
+def by_k6(url: str, users: float, seconds: float) -> str:
+    """What k6 prints."""
+    k6 = os.environ.get("K6", "k6")
+    told = {"USERS": f"{users:g}", "SECONDS": f"{seconds:g}", "LONGEST": f"{1.5 * THINK_S:g}", "URL": url}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "users.js").write_text(K6_SCRIPT)
+        values = [part for name, value in told.items() for part in ("-e", f"{name}={value}")]
+        return _run(k6, "run", "--quiet", "--no-usage-report", *values, "users.js", cwd=folder)
+
+
 def by_locust(url: str, users: float, seconds: float) -> str:
     """Locust's stats_history.csv."""
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +192,8 @@ def measure_service(known: Known, folder: Path, seconds: float) -> None:
     servers = known.truth.servers
     loads: list[tuple[str, Tool, float, float]] = [
         *(("closed", by_wrk, n, seconds / 3) for n in DEPTHS[servers]),
-        *(("thinking", by_locust, n, seconds * 0.75) for n in USERS[servers]),
+        *(("thinking", by_k6, n, seconds * 0.75) for n in USERS[servers]),
+        *((LOCUST, by_locust, n, seconds * 0.75) for n in USERS[servers]),
         *(("paced", by_vegeta, rate, seconds) for rate in known.rates),
     ]
     with http_server(known.truth) as url:
@@ -178,18 +215,37 @@ def measure_drive(known: Known, folder: Path, seconds: float) -> None:
         sys.stderr.write(f"{folder} {repeats}\n")
 
 
+def measure_database(known: Known, folder: Path, seconds: float) -> None:
+    """Clients, then Poisson rates, in each round."""
+    servers = known.truth.servers
+    closed = [("closed", {"clients": n}, seconds / 3) for n in DEPTHS[servers]]
+    arrivals = [("poisson", {"rate": rate}, seconds) for rate in known.rates]
+    with database(servers) as place:
+        for repeat in range(REPEATS):
+            for kind, load_of_it, lasts in (*closed, *arrivals):
+                (value,) = load_of_it.values()
+                path = folder / kind / f"{value:g}.{repeat}"
+                if not path.exists():
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(by_pgbench(place, known.law, SERVICE_S, round(lasts), **load_of_it))
+                    sys.stderr.write(f"{path}\n")
+
+
+MEASURED_BY = {"drive": measure_drive, "service": measure_service, "database": measure_database}
+
+
 def measure(folder: Path, seconds: float = 36) -> pd.DataFrame:
     """Measure what is missing of every device; a row for each run."""
     for name, known in devices().items():
-        (measure_drive if known.is_drive else measure_service)(known, folder / name, seconds)
+        MEASURED_BY[known.kind](known, folder / name, seconds)
     return pd.DataFrame(_rows(folder)).sort_values(["device", "kind", "load", "repeat"])
 
 
 def _rows(folder: Path) -> Iterator[dict[str, float | str]]:
     for name, known in devices().items():
         for place in sorted((folder / name).iterdir()):
-            read = _drive_rows if known.is_drive else _service_rows
-            yield from ({"device": name, "kind": place.name, **row} for row in read(place))
+            rows = _drive_rows(place) if known.kind == "drive" else _printed_rows(place, known.kind)
+            yield from ({"device": name, "kind": place.name, **row} for row in rows)
 
 
 def _drive_rows(place: Path) -> Iterator[dict[str, float]]:
@@ -199,18 +255,19 @@ def _drive_rows(place: Path) -> Iterator[dict[str, float]]:
         yield {"load": row[asked], **{name: row[name] for name in kept}, "woken_late_s": row["wakeup_late_s"]}
 
 
-def _service_rows(place: Path) -> Iterator[dict[str, float]]:
+def _printed_rows(place: Path, kind: str) -> Iterator[dict[str, float]]:
     for path in place.iterdir():
         at, repeat = path.name.rsplit(".", 1)
-        yield {"load": float(at), "repeat": int(repeat), **_read(place.name, path.read_text())}
+        tool = "pgbench" if kind == "database" else TOOLS.get(place.name, "")
+        yield {"load": float(at), "repeat": int(repeat), **_read(tool, path.read_text())}
 
 
-def _read(kind: str, text: str) -> dict[str, float]:
-    if kind == "paced":
+def _read(tool: str, text: str) -> dict[str, float]:
+    if not tool:  # vegeta's JSON
         said = json.loads(text)
         mean_s = said["latencies"]["mean"] / 1e9
         return {"throughput_per_s": said["rate"], "latency_s": mean_s, "requests": said["requests"]}
-    run = runs_in(text, "wrk" if kind == "closed" else "Locust")[0]
+    run = runs_in(text, tool)[0]
     return {
         "throughput_per_s": run.throughput_per_s,
         "latency_s": run.response_s or math.nan,
