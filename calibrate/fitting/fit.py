@@ -58,9 +58,9 @@ class Fit(Calibration, Result):
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> fit(sweep)
     4 KiB read: a smooth curve through all 5 points
-    QUEUEING STARTS depth 20 (11 to 30), rough: 219 k/s at 90 µs
-    90 % OF PEAK AT depth 41 (15 to 55), rough: 249 k/s at 167 µs
-    PEAK    276 k/s (227 to 300), sure; idle latency 71 µs (42 to 113)
+    QUEUEING STARTS depth 20 (11 to 30), rough: 216 k/s at 92 µs
+    90 % OF PEAK AT depth 40 (15 to 55), rough: 249 k/s at 159 µs
+    PEAK    276 k/s (227 to 300), sure; idle latency 72 µs (42 to 113)
     """
 
     @cached_property
