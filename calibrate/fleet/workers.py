@@ -6,6 +6,7 @@ ends too, here.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
@@ -81,12 +82,7 @@ def dask_workers(address: str) -> Iterator[Executor]:
     except ImportError as error:
         hint = install_hint("dask")
         raise MissingExtraError(f"--scheduler needs distributed, which is not installed: {hint}") from error
-    try:
-        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as error:
-        why = str(error) or type(error).__name__
-        raise ToolFailedError(f"no Dask scheduler answers at {address}: {why.splitlines()[0]}") from error
-    with client:
+    with _client(distributed, address) as client:
         _check_workers(client, address)
         executor, done = client.get_executor(pure=False), Event()
         Thread(target=_end_without_workers, args=(client, executor, done), daemon=True).start()
@@ -94,6 +90,15 @@ def dask_workers(address: str) -> Iterator[Executor]:
             yield executor
         finally:
             done.set()
+
+
+def _client(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        why = str(error) or type(error).__name__
+    gc.collect()  # ends what is left of the client: while another one starts, Dask would wait for itself for ever
+    raise ToolFailedError(f"no Dask scheduler answers at {address}: {why.splitlines()[0]}")
 
 
 def _check_workers(client: Any, address: str) -> None:

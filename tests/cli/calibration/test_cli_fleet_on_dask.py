@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -23,7 +24,11 @@ RACK = Path(__file__).resolve().parents[2] / "data" / "fleet10"
 
 
 def cluster_of(**options: Any) -> Any:
-    """A cluster of this machine; begun again where Dask's own ten seconds were too few for its thread to start."""
+    """A cluster of this machine; begun again where Dask's own ten seconds were too few for its thread to start.
+
+    Clients that earlier tests left are ended first: while a cluster starts, Dask would wait for itself for ever.
+    """
+    gc.collect()
     try:
         return distributed.LocalCluster(**options)
     except AssertionError:
