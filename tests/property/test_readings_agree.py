@@ -45,12 +45,18 @@ def check(made: Fit) -> None:
     knee, ninety = made.knee, made.ninety
     assert knee.response_time_s == pytest.approx(knee.load / knee.throughput_per_s - think, rel=1e-9)
     if ninety.load is not None:
-        assert ninety.throughput_per_s == pytest.approx(0.9 * peak, rel=1e-9)
+        check_ninety(ninety.load, ninety.throughput_per_s, peak)
         assert ninety.response_time_s == pytest.approx(ninety.load / ninety.throughput_per_s - think, rel=1e-9)
     if knee_word(made) == "sure":
         assert figures["R1"].identified
         assert figures["Xmax"].identified
         assert not still_rises(made)
+
+
+def check_ninety(load: float, throughput_per_s: float, peak: float) -> None:
+    """90 % of the peak, or what one request reaches, where that is more."""
+    lightest = load == 1 and throughput_per_s > 0.9 * peak
+    assert lightest or throughput_per_s == pytest.approx(0.9 * peak, rel=1e-9)
 
 
 def check_curve(made: Fit) -> None:
@@ -166,8 +172,9 @@ def check_document(document: dict[str, Any]) -> None:
     idle, peak = (document["parameters"][name]["estimate"] for name in ("R1", "Xmax"))
     assert document["knee"]["load"] == pytest.approx(max(idle * peak, 1.0), rel=1e-9)
     assert document["parameters"]["N*"]["estimate"] == document["knee"]["load"]
-    if document["knee90"]["load"] is not None:
-        assert document["knee90"]["throughput_per_s"] == pytest.approx(0.9 * peak, rel=1e-9)
+    ninety = document["knee90"]
+    if ninety["load"] is not None:
+        check_ninety(ninety["load"], ninety["throughput_per_s"], peak)
 
 
 @pytest.mark.parametrize("name", CLOSED)
