@@ -174,11 +174,11 @@ def _verified(path: Path) -> dict[str, Any]:
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
     try:
         with np.errstate(divide="raise"):
-            drawn = fit.predict([row["load"] for row in rows]).to_dicts()
+            drawn = fit.predict([row["load"] for row in rows])
     except FloatingPointError as error:
         raise ValueError("a load is so small that the fit has no throughput there") from error
-    pairs = [(a[k], b[k]) for a, b in zip(drawn, rows, strict=True) for k in ("throughput_per_s", "response_time_s")]
-    if not all(np.isclose(a, b, rtol=REDRAWN) for a, b in pairs):
+    columns = ("throughput_per_s", "response_time_s")
+    if not all(np.allclose(getattr(drawn, k), [row[k] for row in rows], rtol=REDRAWN) for k in columns):
         raise DataError(
             f"{path}: this version of qsim draws another curve from the sealed fit than qsim {version} did; hold the "
             "data against it with that version"

@@ -14,6 +14,7 @@ import numpy as np
 from calibrate.inference.parameters import LOWEST_LEVEL, Estimate
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import ANY_LOAD, TABLE, USED, Calibration
+from calibrate.models.plain_p_norm import PLAIN
 from measure.errors import DataError
 from measure.loads import ClosedLoad, load_from_dict
 from measure.sweep import Sweep
@@ -21,6 +22,9 @@ from measure.text_files import shown_name
 from qsim.distributions import law_from_dict
 
 C = TypeVar("C", bound=Calibration)
+
+WHOLE = 1e-6
+"""How far from 1 the sum of the weights may be."""
 
 LARGEST, LARGEST_LOG = 1e18, 100.0
 """The largest valid figure of a device, and the largest logarithm."""
@@ -126,11 +130,14 @@ def _check_numbers(fit: Calibration) -> None:
         raise ValueError(f"invalid scale {scale!r}: expected a column of a table with one direction")
     if not values.size or not all(np.isfinite(c).all() for c in columns):
         raise ValueError("the table must hold finite numbers, and not none")
-    if (misfit < 0).any() or (weight < 0).any() or not weight.sum() > 0:
+    if (misfit < 0).any() or (weight < 0).any():
         raise ValueError("misfit and weight must not be negative")
+    if not abs(np.minimum(weight, LARGEST).sum() - 1) < WHOLE:
+        raise ValueError("the weights must make up 1 together")
     if np.abs(values).max() > LARGEST or max(np.abs(directions).max(initial=0.0), misfit.max()) > LARGEST_LOG:
         raise ValueError("the table holds numbers that no device has")
     _check_points(fit)
+    _check_plain(fit)
     try:
         with np.errstate(all="ignore", divide="raise", invalid="raise"):
             curve = fit.curve_model.curve(values, np.array([min(fit.used, default=1.0)]))
@@ -146,6 +153,17 @@ def _check_numbers(fit: Calibration) -> None:
             raise ValueError(f"{name} {e.estimate} does not lie in its interval ({e.low} to {e.high})")
     if missing := [name for name in named if name not in given]:
         raise ValueError(f"parameters lacks {', '.join(missing)}")
+
+
+def _check_plain(fit: Calibration) -> None:
+    """Raise ValueError where the most probable p-norm is none."""
+    plain = fit.details.get(PLAIN)
+    if plain is None:
+        return
+    if not isinstance(plain, list | tuple) or len(plain) != 3 or not all(_is_number(v) for v in plain):
+        raise ValueError(f"{PLAIN} must be N*, Xmax and p, not {plain!r:.40}")
+    if not all(1 / LARGEST <= v <= LARGEST for v in plain):
+        raise ValueError(f"{PLAIN} must be above zero")
 
 
 def _check_points(fit: Calibration) -> None:

@@ -78,10 +78,13 @@ class Prediction(Result):
     def __repr__(self) -> str:
         return "\n".join([f"Prediction at {counted(len(self.load), 'load')}", *str(self).splitlines()[: SHOWN + 1]])
 
-    def to_dicts(self) -> list[dict[str, float]]:
-        """JSON-ready rows, SI units."""
+    def to_dicts(self) -> list[dict[str, float | None]]:
+        """JSON-ready rows, SI units; None for the end of a band that is open."""
         columns = self._columns()
-        return [{name: float(column[i]) for name, column in columns.items()} for i in range(len(self.load))]
+        return [
+            {name: float(column[i]) if np.isfinite(column[i]) else None for name, column in columns.items()}
+            for i in range(len(self.load))
+        ]
 
     def throughput_band(self, i: int) -> tuple[float, float, float]:
         """The predicted throughput at a load, with the ends of its band."""

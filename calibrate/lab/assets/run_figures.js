@@ -198,7 +198,8 @@ window.qsimLab = window.qsimLab || {};
       : ["throughput_low_per_s", "throughput_per_s", "throughput_high_per_s"];
     const at = (rows) => rows.map((r) => lab.place(state, r.load));
     if (state.sealed) {
-      const curve = state.sealed.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
+      const curve = state.sealed.curve, x = at(curve), most = Math.max(...curve.map((r) => r[high] || r[middle]));
+      const of = (name) => curve.map((r) => (r[name] === null ? most : r[name]) * unit.factor);  // an open end
       traces.push(band(x, of(low), of(high), c));
       traces.push({ type: "scatter", mode: "lines", x: x, y: of(middle), line: { color: c.blue, width: 3 },
         name: queue ? "predicted from a closed test" : "predicted" });

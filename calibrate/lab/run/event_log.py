@@ -173,7 +173,7 @@ class EventWriter:
         self.send("progress", text="the model works out its curve", seconds_left=0.0)
         if self.order.is_queue:
             made = seal([fitted], [fitted.used], self.directory / PREDICTION)
-            curve = predicted_curve(self.order, fitted)
+            curve = predicted_curve(self.order, fitted).to_dicts()
         else:
             made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
             curve = predict(fitted, grid(min(self.order.loads), max(self.order.loads), DRAWN)).to_dicts()

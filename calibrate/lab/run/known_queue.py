@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.lab.run.orders import Order
 from measure.loads import ArrivalRate
 from qsim import Metrics, MMc, solve
@@ -60,19 +61,19 @@ def doubling(order: Order) -> float:
     return float(found)
 
 
-def predicted_curve(order: Order, fit: Fit) -> list[dict[str, float]]:
-    """What a fit to depths predicts over arrival rates, JSON-ready."""
-    return fit.predict(ArrivalRate(_rates(order)), refuse=False).to_dicts()
+def predicted_curve(order: Order, fit: Fit) -> Prediction:
+    """What a fit to depths predicts over arrival rates."""
+    return fit.predict(ArrivalRate(_rates(order)), refuse=False)
 
 
 def predicted_doubling(order: Order, fit: Fit) -> float | None:
     """The model's answer to the question; None where it reaches so long a time at no rate."""
-    rows = predicted_curve(order, fit)
-    times = np.maximum.accumulate([row["response_time_s"] for row in rows])
+    found = predicted_curve(order, fit)
+    times = np.maximum.accumulate(found.response_time_s)
     wanted = TIMES * order.service_s
     if not times[0] <= wanted <= times[-1]:
         return None
-    return float(np.interp(wanted, times, [row["load"] for row in rows]))
+    return float(np.interp(wanted, times, found.load))
 
 
 def _rates(order: Order) -> list[float]:

@@ -98,7 +98,7 @@ def test_what_was_measured_before_a_failure_is_answered(qsim, job):
     run = qsim("knee", "--run", f"{job} 'fails at 8' {{N}}", "--out", "quick", "--json")
     assert run.code == 0
     assert run.json["measured"]["depths"] == [1, 2, 4]
-    assert "point-failed: N = 8: python" in run.err
+    assert "point-failed (8 clients): N = 8: python" in run.err
 
 
 def test_a_run_without_end_ends_with_the_time(qsim, job):

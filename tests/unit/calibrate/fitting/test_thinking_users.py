@@ -101,7 +101,7 @@ def test_users_who_think_are_judged_by_their_response_time() -> None:
     wide = 100 * (np.sqrt(np.median(bands[done.held_out])) - 1)
     (sure,) = (line for line in last_lines([done]) if line.startswith("SURE?"))
     assert f"bands of response time, typically ±{wide:.0f} % wide; " in sure
-    assert sure.endswith("where queueing starts and 90 % of the peak are both sure")
+    assert sure.endswith("where queueing starts is sure, 90 % of the peak rough")  # 10 and 60 users are far from it
     (worst,) = (line for line in last_lines([done]) if line.startswith("WORST"))
     assert " ms measured, " in worst
 
