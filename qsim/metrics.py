@@ -136,7 +136,9 @@ class _MadeWhenRead:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, metrics: Metrics, owner: type[Metrics]) -> Any:
+    def __get__(self, metrics: Metrics | None, owner: type[Metrics]) -> Any:
+        if metrics is None:  # the class itself is looked at
+            return self
         value = metrics.__dict__[self._name]
         if type(value) is Later:
             value = metrics.__dict__[self._name] = value()

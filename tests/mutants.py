@@ -158,7 +158,7 @@ def folders_of(module: Path) -> list[Path]:
 
 
 class Tests:
-    """Runs tests, and knows which of them a change of the code may be judged by."""
+    """Runs the tests of a module: only those that pass without a change can judge it."""
 
     def __init__(self, limit: float) -> None:
         self._limit = limit

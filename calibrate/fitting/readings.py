@@ -527,9 +527,8 @@ def mean_objective(
     kind, peak = fit.load_type if under is None else under, fit.peak
     most = math.inf
     if peak is not None and peak.high is not None and not isinstance(kind, InjectedDelay):
-        most = (
-            peak.high if isinstance(kind, ThroughputLoad) else peak.high * (time_s + kind.thinking_s)
-        )  # N = X (R + Z)
+        takes = 1.0 if isinstance(kind, ThroughputLoad) else time_s + kind.thinking_s
+        most = peak.high * takes  # N = X (R + Z)
     definition = f"mean response time within {format_duration(time_s)}"
     lightest = f"the response takes {format_duration(lightest_s)}"
     return objective_at(fit, load, ends, definition, loads, lightest, under=under, most=most)

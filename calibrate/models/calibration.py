@@ -376,17 +376,15 @@ class Calibration:
         """The predictive distribution of new measurements at ``loads`` (m,), in logarithms."""
         known = self._known(what)
         found = predictive(known, loads)
-        if (plain := self._plain) is None or what != "throughput":
-            return found
-        return found.shared_with(plain_over(*plain, known, loads, found.weight @ found.mean), SHARE)
+        plain = self._plain_over(known, loads, what, found.weight @ found.mean)
+        return found if plain is None else found.shared_with(plain, SHARE)
 
     def expected(self, loads: Array, what: Observable = "throughput") -> Array:
         """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
         known = self._known(what)
         found = expected(known, loads)
-        if (plain := self._plain) is None or what != "throughput":
-            return np.asarray(np.exp(found))
-        return np.asarray(np.exp(found + SHARE * plain_over(*plain, known, loads, found)))
+        plain = self._plain_over(known, loads, what, found)
+        return np.asarray(np.exp(found if plain is None else found + SHARE * plain))
 
     def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, IntArray]:
         """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.
@@ -410,13 +408,15 @@ class Calibration:
         along = np.einsum("kmr,kr->km", known.slopes[rows], z[:, 1 + AXES :])
         return known.mean[rows] + along + missed, rows
 
-    @property
-    def _plain(self) -> tuple[CurveModel, Array] | None:
-        """The plain model and its most probable values, where they share the prediction: not of drawn devices."""
-        model, values = self.curve_model, self.details.get(PLAIN)
-        if model.plain is None or values is None or len(self.table) == 1:
+    def _plain_over(self, known: Known, loads: Array, what: Observable, middle: Array) -> Array | None:
+        """``plain_over`` of the plain model's most probable values, where it shares the prediction.
+
+        It does so for throughputs, and not of drawn devices.
+        """
+        plain, values = self.curve_model.plain, self.details.get(PLAIN)
+        if plain is None or values is None or len(self.table) == 1 or what != "throughput":
             return None
-        return model.plain, np.array(values)
+        return plain_over(plain, np.array(values), known, loads, middle)
 
     def _known(self, what: Observable) -> Known:
         """The table and the calibration points' ``what``."""

@@ -18,7 +18,7 @@ from measure.loads import ClosedLoad
 from measure.sweep import Sweep
 
 Held = NDArray[np.bool_]
-"""Which of a device's points lie inside their bands (m,)."""
+"""For each point of a device, whether it lies in its band (m,)."""
 
 DEEPEST = 512
 """Depths from here on are left out: there throughput falls again, for which a shallow point gives no sign."""

@@ -101,3 +101,8 @@ def test_the_figure_of_a_time_starts_at_one() -> None:
     figure = solve(MM1(0.5, 1)).plot("W")
     assert figure.data[0].y[0] == 1.0
     assert figure.data[0].y[-1] == pytest.approx(0.005)
+
+
+def test_the_class_itself_may_be_looked_at() -> None:
+    """Help and references read the fields of the class, which has no value yet."""
+    assert not isinstance(Metrics.stations, tuple)
