@@ -34,7 +34,7 @@ from calibrate.models.closed_models import (
     is_past_its_peak,
 )
 from calibrate.models.curves import TIMES, CurveModel
-from calibrate.models.plain_p_norm import PLAIN, SHARE, plain_over, plain_p_norm
+from calibrate.models.plain_p_norm import PLAIN, SHARE, SHARED, plain_over, plain_p_norm
 from calibrate.points import OpenFacts, Points
 from measure.auditing.curve_shape import BUSY
 from measure.errors import DataError
@@ -236,7 +236,7 @@ class Calibration:
         plain = plain_p_norm(points) if peak is None and curve_model.plain is not None else None
         return cls(
             model=curve_model.name,
-            assumption=curve_model.assumption,
+            assumption=curve_model.assumption + (SHARED if plain else ""),
             load_type=points.load_type,
             series=points.series,
             table=table,

@@ -23,6 +23,9 @@ from measure.loads import Depth
 PLAIN = "most probable p-norm"
 """The key in a fit's details of N*, Xmax and p."""
 
+SHARED = "; the most probable p-norm without an onset has a third of the weight"
+"""What a fit with it assumes besides."""
+
 FROM = 3
 """The fewest depths of which it is found."""
 

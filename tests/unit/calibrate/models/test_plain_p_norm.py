@@ -8,7 +8,7 @@ import pytest
 
 from calibrate import Fit, WhatIf, fit, what_if
 from calibrate.models.closed_models import PNorm
-from calibrate.models.plain_p_norm import PLAIN, SHARE, plain_p_norm
+from calibrate.models.plain_p_norm import PLAIN, SHARE, SHARED, plain_p_norm
 from calibrate.points import points_of
 from measure import Sweep
 from measure.loads import Depth
@@ -39,6 +39,7 @@ def test_it_is_the_curve_that_made_the_points() -> None:
 def test_two_depths_and_a_known_spread_are_left_to_the_model(made: Sweep) -> None:
     assert plain_p_norm(points_of(made)) is None
     assert PLAIN not in fit(made).details
+    assert SHARED not in fit(made).assumption
 
 
 def without(made: Fit) -> Fit:
@@ -55,6 +56,10 @@ def test_the_prediction_moves_a_third_of_the_way_to_it_between_the_points() -> N
     assert np.abs(missed).max() > 0.01
     apart = np.log(made.expected(loads) / alone) - SHARE * np.log(curve[:-3] / alone)
     assert np.all(np.abs(apart) <= SHARE * np.abs(missed).max())  # what it misses at the points is carried
+
+
+def test_the_answer_says_that_it_shares_the_prediction() -> None:
+    assert f"one may take longer or less than among others{SHARED}" in str(fit(sweep())).replace("\n", " ")
 
 
 def test_a_fit_on_file_predicts_the_same() -> None:
