@@ -127,7 +127,8 @@ def table_by_likelihood(
     found: list[_Nodes] = []
     for stratum in strata:
         free = [i for i, p in enumerate(parameters) if p.name not in stratum.fixed]
-        found += _stratum(parameters, stratum, free, [min(count, most) for most in NODES], weighted, how)
+        counts = [min(count, most) for most in NODES]
+        found += _stratum(parameters, stratum, free, counts, weighted, how, _log_weight(found))
     return _table(found, sizes, None, np.zeros_like(sizes), how.rows)
 
 
@@ -146,8 +147,9 @@ def _stratum(
     counts: Sequence[int],
     likelihood: Callable[[Array], tuple[Array, Array]],
     how: Refining = REFINING,
+    others: float = -math.inf,
 ) -> list[_Nodes]:
-    """The nodes of one stratum, set by set, weighted by the prior."""
+    """The nodes of one stratum, set by set, weighted by the prior; ``others`` is the log weight of other strata."""
     fixed = np.array([[stratum.fixed.get(p.name, 1.0)] for p in parameters])
     median, sd, low, high = np.reshape([_prior(parameters[i]) for i in free], (len(free), 4, 1)).swapaxes(0, 1)
 
@@ -159,14 +161,15 @@ def _stratum(
     found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), counts[min(len(free), 2)], nodes_at)
     if not free:
         return found.weighted(stratum.share)
-    share, worth = found.shares()
+    log_share = math.log(stratum.share)
+    share, worth = found.shares(others - log_share)
     for size in range(len(share)):
         for _ in range(how.rounds):
             if worth[size] >= how.enough * max(LEAST_ENOUGH, share[size]):
                 break
             log_like = np.concatenate([some.log_like[size] for some in found.nodes])
             found.add(_refined(found.z, found.weight, log_like, worth[size], how))
-            share, worth = found.shares()
+            share, worth = found.shares(others - log_share)
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
     return found.weighted(stratum.share)
@@ -177,6 +180,12 @@ def _prior(p: Parameter) -> tuple[float, float, float, float]:
     if p.prior_median is None or p.prior_log_sd is None:
         raise ValueError(f"{p.name} has no prior; nodes need one")
     return p.prior_median, p.prior_log_sd, p.low, p.high
+
+
+def _log_weight(nodes: Sequence[_Nodes]) -> float:
+    """The logarithm of the whole weight of nodes."""
+    each = [np.logaddexp.reduce(some.log_like, axis=None) for some in nodes]
+    return float(np.logaddexp.reduce(each, initial=-np.inf))
 
 
 class _Sets:
@@ -208,14 +217,16 @@ class _Sets:
         self._most = most
         self._likelihood = np.concatenate([self._likelihood, _exp(nodes.log_like - most[:, None])], axis=1)
 
-    def shares(self) -> tuple[Array, Array]:
+    def shares(self, others: float) -> tuple[Array, Array]:
         """Each size's share of the whole weight, and its effective number of nodes (sizes,).
 
-        The second is Kish's effective sample size (Survey Sampling, 1965).
+        ``others`` is the logarithm of what other strata weigh. The second is Kish's effective sample size (Survey
+        Sampling, 1965).
         """
         whole, squares = self._likelihood @ self.weight, self._likelihood**2 @ self.weight**2
         share = np.exp(self._most - self._most.max()) * whole
-        return share / share.sum(), np.asarray(whole**2 / squares)
+        rest = math.exp(min(others - self._most.max() + math.log(self._count), 700.0))
+        return share / (share.sum() + rest), np.asarray(whole**2 / squares)
 
     def weighted(self, share: float) -> list[_Nodes]:
         """The nodes of each set, weighted against all sets together, and by the stratum's share of the prior."""

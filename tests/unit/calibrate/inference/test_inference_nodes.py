@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
+from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_by_likelihood, table_of
 from calibrate.inference.parameters import MisfitPrior, Parameter, covariance_of
 from calibrate.inference.weights import Weights
 from calibrate.models.closed_models import (
@@ -173,6 +173,28 @@ def test_strata_weigh_by_their_evidence() -> None:
 
     assert sharp_share(np.minimum(DEPTHS / 8, 1.0) * 1e5) > 0.9
     assert sharp_share(rates_of(DEPTHS, p=1.0)) < 0.01
+
+
+def test_what_another_part_of_the_prior_makes_improbable_is_looked_at_less_and_weighs_what_it_should() -> None:
+    sure, widths = 0.002, np.array([0.05, 0.002])  # log a and log b of one measurement, at 0.3 and 0
+    free, fixed = Stratum(0.6), Stratum(0.4, {"b": 1.0})
+    looked: list[int] = []
+
+    def log_likelihood(values: np.ndarray) -> np.ndarray:
+        looked.append(int((values[:, 1] != 1).any()))
+        return -0.5 * np.sum(((np.log(values) - [0.3, 0.0]) / widths) ** 2, axis=1)[None]
+
+    def weight_of(*strata: Stratum) -> tuple[float, int]:
+        looked.clear()
+        a, b = (Parameter(name, "", 1e-9, 1e9, 1.0, 1.0) for name in "ab")
+        table = table_by_likelihood((a, b), strata, log_likelihood, MisfitPrior(0.05, 1e-12), 256)
+        return float(table.weight[table.values[:, 1] == 1].sum()), sum(looked)
+
+    _, alone = weight_of(Stratum(1.0))
+    weight, beside = weight_of(fixed, free)
+    assert beside < alone
+    odds = 0.4 / 0.6 * np.sqrt(1 + sure**-2)  # of b = 1 against a normal one: the part of the peak under the prior
+    assert weight == pytest.approx(odds / (1 + odds), abs=0.002)
 
 
 def test_a_parameter_without_a_prior_is_refused() -> None:
