@@ -37,13 +37,13 @@ THINK_S = 0.1
 USED = (0, 3, 5)
 UP_TO = 0.8
 DISK = ("disk", "closed", "disk", "poisson")
-LOCUST = "Locust"
-"""Users who think under a tool that itself adds a tenth to an answer: shown, and left out of the last rows."""
+LOCUST_OWN = "Locust's own client"
+"""Users who think under a client that itself adds a tenth to an answer: shown, and left out of the last rows."""
 
 LOADS: dict[str, Load] = {
     "closed": Depth(),
     "thinking": Clients(think=THINK_S, noun="users"),
-    LOCUST: Clients(think=THINK_S, noun="users"),
+    **dict.fromkeys(("Locust", LOCUST_OWN), Clients(think=THINK_S, noun="users")),
     "poisson": ArrivalRate(),
     "paced": ArrivalRate(gaps="paced"),
 }
@@ -123,9 +123,9 @@ class Judged:
     """Whether the calibration shows no queue, and so nothing of the peak: the answer then calls it assumed."""
 
     @property
-    def has_locust(self) -> bool:
-        """Whether Locust measured either kind of load."""
-        return LOCUST in (self.seen.kind, self.asked.kind)
+    def of_slow_client(self) -> bool:
+        """Whether Locust's own client measured either kind of load."""
+        return LOCUST_OWN in (self.seen.kind, self.asked.kind)
 
 
 def judged(seen: Measured, asked: Measured) -> Judged:
@@ -209,13 +209,13 @@ def _errors(all_of_them: Sequence[Judged]) -> Iterator[str]:
     for one in all_of_them:
         tool, _, law = one.seen.device.split("-")
         groups.setdefault(f"{tool}, {law}, {one.seen.kind} → {one.asked.kind}", []).append(one)
-    precise = [one for one in all_of_them if not one.has_locust]
+    precise = [one for one in all_of_them if not one.of_slow_client]
     last = {
         "**all whose calibration shows a queue**": [one for one in precise if not one.never_waits],
         "**no queue in the calibration** (service, constant, paced → closed, thinking)": [
             one for one in precise if one.never_waits
         ],
-        "**all from and to Locust's users**": [one for one in all_of_them if one.has_locust],
+        "**all from and to Locust's own client**": [one for one in all_of_them if one.of_slow_client],
     }
     groups |= {name: some for name, some in last.items() if some}
     for name, some in groups.items():

@@ -3,11 +3,12 @@
     python any_load.py --measure FOLDER       two hours; needs fio, nbdkit, wrk, k6, Locust, vegeta, pgbench, pgbouncer
 
 Drives are nbdkit's (``measure.known_device``), of 3 ms, under fio: depths, and jobs whose requests are Poisson.
-Services are HTTP servers of 10 ms: wrk's connections, users of k6 and of Locust who wait for 100 ms, and vegeta's
-evenly spaced requests. Databases are PostgreSQL behind a pool (``known_database``), of queries of 10 ms: pgbench's
-clients, and its Poisson rates. Each has 1 or 4 servers and constant or exponential times. All loads are measured twice,
-in rounds. What was measured before is kept, so that the same command goes on. Servers and tools may run before other
-programs: ``chrt -r 5``. K6, LOCUST and VEGETA are the programs' places, where they are not found by name.
+Services are HTTP servers of 10 ms: wrk's connections, users of k6 and of Locust who wait for 100 ms (Locust's with a
+plain connection, and with its own client), and vegeta's evenly spaced requests. Databases are PostgreSQL behind a pool
+(``known_database``), of queries of 10 ms: pgbench's clients, and its Poisson rates. Each has 1 or 4 servers and
+constant or exponential times. All loads are measured twice, in rounds. What was measured before is kept, so that the
+same command goes on. Servers and tools may run before other programs: ``chrt -r 5``. K6, LOCUST and VEGETA are the
+programs' places, where they are not found by name.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -46,9 +48,10 @@ DEPTHS = {1: (1, 2, 3, 4, 8, 16), 4: (1, 2, 4, 8, 16, 32)}
 USERS = {1: (1, 4, 8, 11, 16, 24), 4: (1, 12, 24, 36, 52, 80)}
 LAWS = {"constant": Deterministic, "exponential": Exponential}
 
-LOCUST = "Locust"
-TOOLS = {"closed": "wrk", "thinking": "k6", LOCUST: "Locust"}
-"""Who measures a service under a kind of load; "Locust" are users who think, once more."""
+LOCUST, LOCUST_OWN = "Locust", "Locust's own client"
+TOOLS = {"closed": "wrk", "thinking": "k6", LOCUST: "Locust", LOCUST_OWN: "Locust"}
+"""Who measures a service under a kind of load; Locust's are users who think, once more, by a plain connection each, and
+by the client that Locust brings, which itself takes most of a millisecond for an answer."""
 
 K6_SCRIPT = """
 import http from 'k6/http';
@@ -66,10 +69,10 @@ export default function () {
 """
 
 LOCUSTFILE = """
-import random, time
-from locust import FastHttpUser, between, task
+import random, socket, time
+from locust import FastHttpUser, User, between, task
 
-class User(FastHttpUser):
+class Own(FastHttpUser):
     wait_time = between({low}, {high})
 
     def on_start(self):
@@ -78,6 +81,23 @@ class User(FastHttpUser):
     @task
     def ask(self):
         self.client.get("/")
+
+class Plain(User):
+    wait_time = between({low}, {high})
+
+    def on_start(self):
+        host, port = self.host.removeprefix("http://").split(":")
+        self.connection = socket.create_connection((host, int(port)))
+        time.sleep(random.uniform(0, {high}))
+
+    @task
+    def ask(self):
+        begun = time.perf_counter()
+        self.connection.sendall(b"GET / HTTP/1.1\\r\\n\\r\\n")
+        length = len(self.connection.recv(4096))
+        took = 1e3 * (time.perf_counter() - begun)
+        fire = self.environment.events.request.fire
+        fire(request_type="GET", name="/", response_time=took, response_length=length, exception=None, context={{}})
 """
 
 
@@ -159,14 +179,14 @@ def by_k6(url: str, users: float, seconds: float) -> str:
         return _run(k6, "run", "--quiet", "--no-usage-report", *values, "users.js", cwd=folder)
 
 
-def by_locust(url: str, users: float, seconds: float) -> str:
-    """Locust's stats_history.csv."""
+def by_locust(url: str, users: float, seconds: float, client: str = "Plain") -> str:
+    """Locust's stats_history.csv, of users with a ``client``."""
     with tempfile.TemporaryDirectory() as folder:
         waits = {"low": THINK_S / 2, "high": 1.5 * THINK_S}
         Path(folder, "locustfile.py").write_text(LOCUSTFILE.format(**waits))
         said = "--headless --csv out --csv-full-history --only-summary"
         users_at_once = f"-u {users:g} -r {users:g} -t {seconds:g}s -H {url.rstrip('/')}"
-        _run(os.environ.get("LOCUST", "locust"), *said.split(), *users_at_once.split(), cwd=folder)
+        _run(os.environ.get("LOCUST", "locust"), *said.split(), *users_at_once.split(), client, cwd=folder)
         rows = Path(folder, "out_stats_history.csv").read_text().splitlines(keepends=True)
         return "".join([rows[0], *(row for row in rows if ",Aggregated," in row)])
 
@@ -194,6 +214,7 @@ def measure_service(known: Known, folder: Path, seconds: float) -> None:
         *(("closed", by_wrk, n, seconds / 3) for n in DEPTHS[servers]),
         *(("thinking", by_k6, n, seconds * 0.75) for n in USERS[servers]),
         *((LOCUST, by_locust, n, seconds * 0.75) for n in USERS[servers]),
+        *((LOCUST_OWN, partial(by_locust, client="Own"), n, seconds * 0.75) for n in USERS[servers]),
         *(("paced", by_vegeta, rate, seconds) for rate in known.rates),
     ]
     with http_server(known.truth) as url:

@@ -14,13 +14,15 @@ def test_one_kind_of_load_predicts_the_others_within_the_errors_of_the_page() ->
     found = any_load.pairs(known)
     off = np.concatenate([abs(one.ratio["qsim"] - 1) for one in found])
     inside = np.concatenate([one.inside for one in found])
-    assert off.size == 336
+    assert off.size == 432
     assert np.median(off) < 0.1
     assert 0.85 <= inside.mean() <= 0.97
     for name in ("M/G/c", "M/M/c", "X R for N"):
         assert np.median(off) < np.median(np.concatenate([abs(one.ratio[name] - 1) for one in found]))
-    queues = [one for one in found if not one.never_waits and not one.has_locust]
+    queues = [one for one in found if not one.never_waits and not one.of_slow_client]
     assert max(abs(one.ratio["qsim"] - 1)[one.asked.below].max() for one in queues) < 0.25
+    for idle in (m for m in known if m.kind != any_load.LOCUST_OWN):
+        assert any_load.calibrated(idle).parameters["R1"].estimate == pytest.approx(idle.service_s, rel=0.1)
 
 
 def test_repeats_that_the_machine_disturbed_do_not_count() -> None:
