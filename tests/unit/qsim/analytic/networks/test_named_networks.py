@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -88,6 +89,12 @@ def test_a_station_that_nobody_passes_is_idle_and_a_visit_would_take_its_service
     idle = solve(Network(stations, 2, {"busy": {"busy": 1.0}}))["idle"]
     assert (idle.throughput, idle.L, idle.utilization) == (0.0, 0.0, 0.0)
     assert (idle.W, idle.Wq, idle.p_wait) == (2.0, 0.0, 0.0)
+
+
+def test_where_nobody_comes_a_station_weighs_the_classes_by_their_visits() -> None:
+    cpu = Station({"a": Exponential(1.0), "b": Exponential(2.0)}, discipline="PS", visits={"a": 1, "b": 3})
+    nobody = Arrivals(Exponential(math.inf))
+    assert solve(Network({"cpu": cpu}, {"a": nobody, "b": nobody}))["cpu"].W == (1 * 1.0 + 3 * 2.0) / (1 + 3)
 
 
 def test_a_station_lists_the_classes_that_come_and_a_class_has_the_share_of_its_busiest_station() -> None:
