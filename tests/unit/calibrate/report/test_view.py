@@ -32,6 +32,7 @@ def test_parameters_are_sure_rough_or_assumed() -> None:
     assert [row[shown.header.index("sure?")] for row in shown.rows] == ["sure", "rough", "assumed", "rough"]
     assert shown.rows[1][-1] == "a wide note"
     assert "identifiable" not in shown.text()
+    assert [name for name, word in zip(shown.header, shown.words, strict=True) if word] == ["parameter", "sure?", ""]
 
 
 def test_a_section_without_curves_is_compared_where_it_says_why_there_are_none() -> None:
