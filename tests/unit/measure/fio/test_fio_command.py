@@ -69,3 +69,8 @@ def test_the_jobs_of_slow_streams_start_one_after_another() -> None:
     _, fast = sections(FioJob.open(16_000, jobs=40), "psync")
     assert [s.get("startdelay") for s in fast] == [None]  # its first requests take 10 ms, less than fio can tell
     assert stagger_s(FioJob(8, 1, 4096, 100, "random")) == 0
+
+
+def test_times_are_given_to_fio_in_whole_milliseconds() -> None:
+    options = common_options(None, "nbd:x", "libaio", 12.5, 2.0)
+    assert {"--runtime=12500ms", "--ramp_time=2000ms"} <= set(options)
