@@ -93,12 +93,11 @@ def _by_block(rows: pd.DataFrame) -> list[pd.DataFrame]:
     found = []
     for block, group in rows.groupby(rows["series"].str.rpartition(" ")[0], sort=False):
         pair = group[group["read_fraction"].isin([0.0, 1.0])]
-        together = []
+        found.append(group)
         if sorted(pair["read_fraction"]) == [0.0, 1.0]:
             mean, deviation = pooled(pair["latency_s"].tolist(), pair["latency_sd_s"].tolist(), [1, 1])
             row = {"series": f"{block} both", "read_fraction": 0.5, "latency_s": mean, "latency_sd_s": deviation}
-            together = [pd.DataFrame([{**dict.fromkeys(group.columns, np.nan), **row, **_OF_BOTH}])]
-        found.append(pd.concat([group, *together], ignore_index=True))
+            found.append(pd.DataFrame([{**dict.fromkeys(group.columns, np.nan), **row, **_OF_BOTH}]))
     return found
 
 

@@ -156,6 +156,13 @@ def test_percentiles_of_a_table_without_a_curve_are_drawn_over_its_load() -> Non
     assert list(figure.data[3].y) == pytest.approx([132.10, 138.24, 132.10, 183.30, 419.84, 593.92], rel=2e-3)
 
 
+def test_reads_and_writes_together_are_a_row_of_their_own_below_both() -> None:
+    rows = view(list(latency_section(dataset_latencies("002-ssd-baseline")).views), "spread").table
+    named = [(number, series.rpartition(" ")[2]) for number, series in rows["series"].items()]
+    assert named == list(enumerate(["read", "write", "both"] * 2))
+    assert rows.loc[2, "latency_s"] == pytest.approx((rows.loc[0, "latency_s"] + rows.loc[1, "latency_s"]) / 2)
+
+
 def test_every_picture_of_the_reports_has_a_title_and_a_sentence() -> None:
     for name in ("000-ssd", "000-memory", "001-ssd", "003-ssd-read", "004-ssd-depth", "004-ssd-mix"):
         for one in views_of(published(name), {}):
