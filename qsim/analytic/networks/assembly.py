@@ -47,11 +47,9 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
     at = {name: i for i, name in enumerate(net.stations)}
     queueing = [at[s.name] for s in view.stations]
     own_place = {i: own for own, i in enumerate(queueing)}
-    comes = visits[queueing] > 0
     response = np.where(visits > 0, means, means[:, :1])
-    response[queueing] = np.where(comes, found.response, response[queueing])
     waiting, p_wait = np.zeros((2, *visits.shape))
-    waiting[queueing], p_wait[queueing] = np.where(comes, found.waiting, 0.0), np.where(comes, found.p_wait, 0.0)
+    response[queueing], waiting[queueing], p_wait[queueing] = found.response, found.waiting, found.p_wait
     rate = _throughputs(view, visits, response, work)
     through = rate * visits
     # Of customers that circulate, time at a delay is no part of a response.
