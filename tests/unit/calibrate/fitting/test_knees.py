@@ -8,7 +8,7 @@ from made_up import open_sweep, points_at
 
 from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.fit import fit
-from calibrate.fitting.fit_answer import fits_table, knees_labelled
+from calibrate.fitting.fit_answer import fit_answer, fits_table, knees_labelled
 from calibrate.fitting.predicted_curve import predict
 from calibrate.fitting.readings import objective_knee
 from calibrate.prediction.comparison import compare
@@ -56,6 +56,14 @@ def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_nin
     assert made.ninety.load == pytest.approx(900, rel=0.03)
     assert objective_knee(made, 4e-3).load == pytest.approx(750, rel=0.03)
     assert objective_knee(made, 10.0).note == "met up to arrival rate 999 /s, the heaviest load looked at"
+
+
+def test_the_answer_of_an_open_queue_is_its_knee_and_its_peak_without_an_idle_latency():
+    rates = np.array([100.0, 500, 800])
+    knee, peak = fit_answer(fit(open_sweep(rates, 1 / (1000 - rates)), model="M/M/1"))
+    assert knee.startswith("KNEE")
+    assert peak.startswith("PEAK")
+    assert "idle latency" not in peak
 
 
 def test_the_objective_is_where_the_predicted_latency_meets_it():
