@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from threading import Event
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from measure.errors import ToolFailedError
 from measure.memory import kernels as probe_kernels
-from measure.memory.kernels import CONTROL_STRIDE, STOP, WORDS_PER_LINE
+from measure.memory.kernels import CONTROL_STRIDE, MEASURE, STOP, WORDS_PER_LINE
 from measure.memory.placement import allocate
 from measure.memory.threads import (
     HOPS_PER_CHUNK,
     Chaser,
     ChaserCount,
     Loader,
+    LoaderCount,
     in_threads,
     link_ring,
     measure_together,
@@ -103,6 +107,24 @@ def test_without_a_chaser_the_loaders_run_for_the_time_asked() -> None:
     lead, counts = measure_together(None, [Loader(None, allocate(SMALL), READ)], delay=0, warm_up_s=0.001, seconds=0.02)
     assert lead is None
     assert counts[0].elapsed_ns >= 15_000_000
+
+
+def test_loaders_that_are_stopped_as_they_warm_up_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped, slept = Event(), []
+
+    class Stopping(Loader):
+        def run(self, control: np.ndarray, index: int, delay: int) -> LoaderCount:
+            control[0], control[CONTROL_STRIDE] = STOP, 1 + MEASURE
+            stopped.set()
+            return LoaderCount(0, 0, 0)
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        stopped.wait()
+
+    monkeypatch.setattr("measure.memory.threads.time", SimpleNamespace(sleep=sleep))
+    measure_together(None, [Stopping(None, allocate(SMALL), READ)], delay=0, warm_up_s=1.0, seconds=60.0)
+    assert slept == [1.0]
 
 
 def test_a_broken_ring_is_noticed() -> None:
