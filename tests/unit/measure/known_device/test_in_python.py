@@ -75,6 +75,7 @@ def test_a_sweep_is_kept_with_its_truth_and_goes_on_where_it_was(
     assert told == ["depth 8", "done"]
     sweep = load(tmp_path / "sweep")
     assert sweep.points["load"].tolist() == [1, 4, 8]
+    assert (sweep.points["depth"] * sweep.points["jobs"]).tolist() == [1, 4, 8]  # each by one job
     assert sweep.points["throughput_per_s"].tolist()[:2] == first.points["throughput_per_s"].tolist()
     kept = Truth.from_dict(sweep.provenance.details["truth"])
     assert (kept.service, kept.servers, kept.seed, kept.player) == (truth.service, SERVERS, 3, "threads of Python")
