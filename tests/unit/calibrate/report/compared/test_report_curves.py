@@ -23,6 +23,7 @@ from calibrate.report.compared.curve_figures import (
 from calibrate.report.compared.curve_views import curve_output, key_figures
 from measure import Sweep, load_dataset
 from measure.datasets import about, dataset_names
+from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
 from measure.loads import InjectedDelay
 
@@ -74,6 +75,13 @@ def test_a_knee_that_the_loads_do_not_reach_has_no_response_time() -> None:
     comparison = compare(Sweep(table, InjectedDelay()))
     assert comparison.knee.load is None
     assert "response time at the knee" not in [figure.what for figure in curve_output(comparison)["key_numbers"]]
+
+
+def test_the_gravest_finding_about_the_data_stands_first() -> None:
+    loads = [1.0, 4.0, 16.0]
+    findings = tuple(Finding("a check", severity, "why") for severity in ("info", "error", "warning"))
+    made = compare(Sweep(points_at(loads, [1e3, 3e3, 6e3]), findings=findings), loads)
+    assert [f.severity for f in curve_output(made)["audit"] if f in findings] == ["error", "warning", "info"]
 
 
 def test_the_table_has_the_knee_where_it_is_drawn() -> None:
