@@ -11,7 +11,7 @@ from made_up import points_at
 
 from calibrate import Fit, compare, fit, from_datasheet, objective_knee, objective_under, predict
 from calibrate.fitting.fit import doubts_named
-from calibrate.fitting.fit_answer import fit_answer, knee_word
+from calibrate.fitting.fit_answer import explained, fit_answer, knee_word
 from calibrate.fitting.readings import doubling, measured_near
 from calibrate.models.closed_models import is_past_its_peak
 from measure import ArrivalRate, Clients, Sweep, load
@@ -32,6 +32,12 @@ def test_a_soft_knee_is_the_product_of_its_figures_and_not_sure_while_throughput
     assert knee_word(made) == "rough"
     assert fit_answer(made)[0].startswith("QUEUEING STARTS depth 8.0 (7.5 to 8.6), rough as throughput still rises at")
     assert not made.knee.identified
+
+
+def test_a_rough_figure_has_a_reason_where_its_interval_is_narrower_than_a_factor_of_two() -> None:
+    made = fit(balanced(8, DEPTHS[:-1]))
+    assert explained(made, "rough", 10.0, 19.9).startswith("rough as throughput still rises")
+    assert explained(made, "rough", 10.0, 20.0) == "rough"
 
 
 def test_two_points_of_a_soft_knee_hold_its_truth() -> None:
