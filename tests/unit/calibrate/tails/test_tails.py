@@ -180,6 +180,14 @@ def test_noise_at_one_depth_counts_at_all() -> None:
     assert _repeat_noise([[one], [one]]) is None
 
 
+def test_the_error_of_a_percentile_by_the_number_of_requests_is_that_of_an_order_statistic() -> None:
+    q, requests = np.array(list(QUANTILES.values())), 10**6
+    edges = -np.log1p(-np.arange(requests) / requests)  # exponential times of mean 1, one between two edges
+    expected = np.sqrt(q * (1 - q) / requests) / ((1 - q) * -np.log1p(-q))  # over the density and the percentile
+    found = _sampling(Histogram(edges[:-1], edges[1:], np.ones(requests - 1, dtype=np.int64)))
+    assert found == pytest.approx(expected, rel=0.02)
+
+
 def test_the_sentence_says_what_the_measurement_allows() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
     used = {n: means[n] for n in (1.0, 32.0)}
