@@ -15,7 +15,8 @@ from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
 from measure.memory.placement import Placement
 from measure.memory.plan import MOST_WARM_UP_S, WARM_UP_S, MemoryLimits, MemoryPlan, Point
-from measure.memory.probe import plan_buffers, run_memory
+from measure.memory.probe import Bench, plan_buffers, run_memory
+from measure.memory.threads import Chaser, Loader
 from measure.memory.traffic import parse_traffics
 
 KiB, MiB, GiB = 2**10, 2**20, 2**30
@@ -101,6 +102,21 @@ def test_what_cannot_be_measured_is_refused(sizes: list[int], wrong: dict[str, A
     with pytest.raises(ValueError, match=message) as refusal:
         plan_buffers(sizes, **wrong)
     assert "\n" not in str(refusal.value)
+
+
+def test_every_thread_goes_through_a_buffer_of_the_size_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: set[int] = set()
+
+    def together(chaser: Chaser | None, loaders: list[Loader], *_: float) -> tuple[None, tuple[()]]:
+        used.update(thread.words.nbytes for thread in (chaser, *loaders) if thread is not None)
+        return None, ()
+
+    monkeypatch.setattr("measure.memory.probe.measure_together", together)
+    bench = Bench(small())
+    for point in small().points():
+        used.clear()
+        bench.measure(point)
+        assert used == {point.buffer_bytes}
 
 
 @pytest.mark.usefixtures("no_warm_up")
