@@ -36,6 +36,12 @@ def test_an_interval_belongs_within_the_scatter_and_the_tolerance(rate, response
     assert len(found) == 5 + belongs
 
 
+@pytest.mark.parametrize(("rate", "belongs"), [(240, True), (239, False), (560, True), (561, False)])
+def test_an_interval_at_the_very_end_of_the_scatter_and_the_tolerance_belongs(rate, belongs):
+    (found,) = stretches([second(400, 1e-3)] * 5 + [second(rate, 1e-3)])  # 400 +- 3 * 400^0.5 and a quarter
+    assert len(found) == 5 + belongs
+
+
 @pytest.mark.parametrize(
     ("block", "reads", "belongs"), [(5120, 1, 1), (5130, 1, 0), (4096, 0.853, 1), (4096, 0.852, 0)]
 )
