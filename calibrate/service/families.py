@@ -192,7 +192,7 @@ def _mixture_slopes(weights: Array, below: Array, above: Array, *others: Array) 
     """The slopes of a mixture from its parts' tails (e, j), and the derivatives by θ after the log-ratios (e, j)."""
     all_below, all_above = (below @ weights)[:, np.newaxis], (above @ weights)[:, np.newaxis]
     by_ratio = weights * np.where(all_below > 0.5, all_above - above, below - all_below)
-    return all_below[:, 0], all_above[:, 0], np.hstack([by_ratio[:, 1:], *others])
+    return all_below.ravel(), all_above.ravel(), np.hstack([by_ratio[:, 1:], *others])
 
 
 def _maximised(log_t: Array, seen: Array, weight: Array, mu: Array, sigma: Array) -> Array:
