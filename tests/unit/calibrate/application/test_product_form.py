@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrate.application.many_networks import beyond, doubled, has_product_form, pair, rates, together
+from calibrate.application.many_networks import at_rates, beyond, doubled, has_product_form, pair, rates, together
 from qsim import Closed, Delay, Erlang, Exponential, Station, solve
 
 THINK, CPU = Delay(0.02), Station(Exponential(1e-3), servers=4)
@@ -45,6 +45,13 @@ def test_two_stations_do_not_help_a_lone_customer() -> None:
     assert twice[1] == pytest.approx(2 * once[0, 0])
     assert (twice >= once[0] * (1 - 1e-12)).all()
     assert twice[-1] == pytest.approx(2 * once[0, 19])
+
+
+def test_a_station_at_given_rates_works_at_these_with_as_many_visits_as_before() -> None:
+    asked = np.array([300.0, 500.0, 550.0])
+    made = at_rates(DISK, asked)
+    assert rates(made, 3) == pytest.approx(asked)
+    assert made.visits == DISK.visits
 
 
 def test_general_service_in_turn_has_no_product_form() -> None:
