@@ -46,6 +46,9 @@ FEWEST_ALONE = 5
 VALLEY = 0.10
 FEWEST_POINTS = 5
 
+LIMITS = ("throughput_low", "throughput_high", "latency_low", "latency_high")
+"""Of the mean throughput and the mean latency of a point."""
+
 Floats = NDArray[np.float64]
 
 
@@ -69,11 +72,11 @@ def half_width(deviations: ArrayLike, level: float = LEVEL) -> float:
 def intervals(throughput_per_s: ArrayLike, latency_s: ArrayLike, level: float = LEVEL) -> dict[str, float]:
     """The limits of the mean throughput and of the mean latency of one point's repeats (n,); NaN for one repeat.
 
-    Keys ``throughput_low``, ``throughput_high``, ``latency_low``, ``latency_high``; no limit is below zero.
+    The keys are ``LIMITS``; no limit is below zero.
     """
     x, r = np.asarray(throughput_per_s, float), np.asarray(latency_s, float)
     if len(x) < 2:
-        return dict.fromkeys(("throughput_low", "throughput_high", "latency_low", "latency_high"), math.nan)
+        return dict.fromkeys(LIMITS, math.nan)
     mean_x, mean_r = float(x.mean()), float((x * r).mean() / x.mean())
     of_x, of_r = half_width(x - mean_x, level), half_width((x * r - mean_r * x) / mean_x, level)
     return {

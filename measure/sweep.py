@@ -36,7 +36,7 @@ from measure.errors import DataError
 from measure.findings import UNNAMED, Finding
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, WORDS, of_mean, word_of
-from measure.repeats import intervals
+from measure.repeats import LIMITS, intervals
 from measure.units import counted, format_bytes, format_duration
 from qsim.result import Result
 
@@ -257,7 +257,7 @@ class Sweep(Result):
         limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]
         same = {"load": None, **{name: first[name].array for name in first.columns}}  # the load is the first column
         changed = {**self.means, "repeats": repeats, "bandwidth_bytes_per_s": moved}
-        return pd.DataFrame({**same, **changed, **{name: [one[name] for one in limits] for name in limits[0]}})
+        return pd.DataFrame({**same, **changed, **{name: [one[name] for one in limits] for name in LIMITS}})
 
     def to_frame(self) -> pd.DataFrame:
         """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_type.unit``."""
