@@ -366,3 +366,20 @@ def test_a_file_that_cannot_be_made_as_long_as_asked_is_said_and_removed(
     with said, held(target, keep=False):
         pass
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "new"), OSError("Permission denied")])
+def test_a_file_that_cannot_be_removed_is_named_with_the_reason_and_its_mark(
+    error: OSError, tmp_path: Path, free: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with held(check_target(tmp_path / "new", MIB, writes=True), keep=True) as file:
+        pass
+
+    def refuse(_: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(
+        UnsafeTargetError, match=r"new cannot be removed: Permission denied; remove it and new\.qsim-target$"
+    ):
+        remove_own(file.path)
