@@ -55,6 +55,11 @@ def test_the_course_is_all_of_them() -> None:
     assert [suites(n)[0] for n in names] == list(suites("course"))
 
 
+def test_a_quick_suite_measures_some_of_the_points_of_the_whole_one() -> None:
+    for quick, whole in zip(suites("course", quick=True), suites("course"), strict=True):
+        assert set(quick.workloads) <= set(whole.workloads), quick.name
+
+
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
