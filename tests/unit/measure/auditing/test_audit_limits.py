@@ -29,7 +29,7 @@ def swept(kind: Load = DEPTH, tool: str = "fio", details: dict[str, Any] | None 
 
 
 @pytest.mark.parametrize(
-    ("apart", "severity"), [(0.099, None), (0.101, "warning"), (0.299, "warning"), (0.301, "error")]
+    ("apart", "severity"), [(0.099, None), (0.101, "warning"), (0.293, "warning"), (0.299, "warning"), (0.301, "error")]
 )
 def test_repeats_disagree_from_a_tenth_on(apart: float, severity: str | None) -> None:
     """Of a rate less a share and the rate plus it the standard deviation is the share times the root of 2."""
@@ -43,6 +43,7 @@ def test_repeats_disagree_from_a_tenth_on(apart: float, severity: str | None) ->
         assert "different things" not in f.hypothesis
         assert "(--repeats 5)" in f.remedy
         assert f"2 repeats give {(1 - share) * 10:.3g} k/s to {(1 + share) * 10:.3g} k/s" in f.message
+        assert f"a standard deviation of {100 * apart:.0f} %" in f.message
 
 
 @pytest.mark.parametrize(
