@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,14 @@ def test_bad_input_is_one_line(qsim, tmp_path, args, code, words):
     run = qsim("fleet", *args)
     assert run.code == code
     assert words in run.error
+
+
+@pytest.mark.parametrize(
+    ("table", "words"), [("f.csv", "no measurement in the folders"), ("f.parquet", "a Parquet file needs pyarrow")]
+)
+def test_of_both_kinds_of_table_only_parquet_needs_pyarrow(qsim, monkeypatch, table, words):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert words in qsim("fleet", ".", "--out", table).error
 
 
 def test_a_drive_is_named_by_its_model_not_by_its_file_system():
