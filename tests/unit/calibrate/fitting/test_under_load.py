@@ -63,6 +63,13 @@ def test_an_objective_is_answered_in_users_of_a_device_that_was_measured_closed(
     assert found.throughput_per_s * (found.response_time_s + 1) == pytest.approx(found.load)
 
 
+def test_users_beyond_the_deepest_point_are_no_extrapolation_where_few_of_them_are_present(one_server: Fit) -> None:
+    found = objective_under(one_server, 0.03, Clients(think=1.0))
+    assert found.load > max(one_server.used) > found.throughput_per_s * found.response_time_s
+    assert "extrapolation" not in found.note
+    assert "extrapolation" in objective_under(one_server, 0.7, Clients(think=1.0)).note
+
+
 def test_an_objective_is_answered_in_arrivals(one_server: Fit) -> None:
     found = objective_under(one_server, 0.03, ArrivalRate())
     assert found.low <= 100 - 1 / 0.03 <= found.high  # M/M/1: R = 1 / (100 - rate)
