@@ -38,6 +38,7 @@ def test_bpftrace_names_its_unit_by_its_map_and_intervals_add_up() -> None:
         (BPFTRACE.replace("@usecs", "@hist"), "b.txt does not say the unit of its histogram"),
         (f"disk = 'sda'\n{BPFTRACE}disk = 'sdb'\n{BPFTRACE}", "holds histograms of sda, sdb; give that of one"),
         (BPFTRACE.replace("100", "0").replace("200", "0"), "holds no request"),
+        (BPFTRACE.replace("[512, 1K)", "[512, 512)"), "or a row that ends before it begins"),
     ],
 )
 def test_what_does_not_say_what_it_counts_is_refused(text: str, says: str) -> None:
