@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import points_at
 
+from calibrate.points import Z90
 from calibrate.report.surface_section import views_of
 from calibrate.surface import (
     Places,
@@ -355,6 +356,12 @@ def test_a_known_line_over_sizes_is_found_again_from_its_ends(depth: float) -> N
     assert found["read: bandwidth"].estimate == pytest.approx(2e9 * depth, rel=0.05)
     assert found["block that doubles the latency"].estimate == pytest.approx(160e3, rel=0.06)
     assert found["read: latency alone"].low < 80e-6 < found["read: latency alone"].high
+
+
+def test_what_no_point_tells_is_known_within_a_factor_of_2_to_25() -> None:
+    _, *others = SurfaceModel(80e-6, 1e4).parameters()
+    factors = [np.exp(Z90 * (one.prior_log_sd or 0.0)) for one in others]
+    assert 2 < min(factors) < max(factors) < 25
 
 
 def test_repeats_that_differ_widen_the_bands_and_are_told() -> None:
