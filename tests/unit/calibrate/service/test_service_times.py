@@ -95,6 +95,14 @@ def test_the_slopes_of_a_likelihood_are_those_of_its_differences(family: Candida
         assert (slopes @ step)[possible] == pytest.approx((after - before)[possible] / 2, rel=1e-3, abs=1e-8)
 
 
+def test_a_mixture_starts_from_a_possible_law_where_one_bin_holds_nearly_all_requests() -> None:
+    times, requests = np.array([80e-6, 100e-6, 300e-6]), np.array([1.0, 97.0, 2.0])
+    for theta in lognormals(3).start(times, requests):
+        assert np.isfinite(theta).all()
+        assert (np.exp(theta[2:5]) >= times[0] * 0.999).all()  # the medians
+        assert (np.exp(theta[2:5]) <= times[-1] * 1.001).all()
+
+
 def test_a_tail_beyond_the_data_is_told() -> None:
     def found(requests: int):
         times = drawn(LogNormal(1e-3, 1.0), requests)
