@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from calibrate.inference.nodes import Observed, Scale, table_of
 from calibrate.inference.parameters import MisfitProcess
-from calibrate.inference.weights import Known, Weights, expected, normal_nodes, predictive, thinned
+from calibrate.inference.weights import Known, Weights, expected, normal_nodes, predictive, thinned, widened
 from calibrate.models.closed_models import OnsetPNorm
 
 SHARES = (0.05, 0.5, 0.95)
@@ -144,3 +144,8 @@ def test_a_quantile_beyond_every_number_is_infinite_and_warns_of_nothing() -> No
     assert low == 0
     assert middle == pytest.approx(1.0, rel=0.5)
     assert high == np.inf
+
+
+@pytest.mark.parametrize("interval", [(0.5, 1.0, np.inf), (0.5, np.inf, np.inf), (0.0, 1.0, 4.0)])
+def test_an_interval_that_does_not_end_stays_as_it_is(interval: tuple[float, float, float]) -> None:
+    assert widened(*interval, share=0.1, level=0.9) == (interval[0], interval[2])
