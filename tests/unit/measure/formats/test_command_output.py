@@ -132,6 +132,7 @@ def test_a_remedy_never_names_an_option_that_a_command_does_not_take() -> None:
     [
         ({1.0: "all done"}, "N", "holds no result that is read: neither that of a known tool"),
         ({1.0: ""}, "N", "holds no result that is read"),
+        ({1.0: "".join(map(str, range(100)))}, "N", f"it ends '{''.join(map(str, range(70, 100)))}'"),  # 60 letters
         (
             {n: WRK.format(threads=1, asked=10, rate=900) for n in (1.0, 4.0)},
             "N",
