@@ -43,6 +43,13 @@ def test_figure_has_a_line_for_each_series() -> None:
     assert figure.layout.yaxis.title.text == "latency (s)"
 
 
+def test_what_a_table_does_not_tell_stays_unknown_and_its_points_are_no_repeats() -> None:
+    points = Sweep(pd.DataFrame({"series": "c", "load": [1.0, 2.0], "throughput_per_s": 1e3, "latency_s": 1e-3})).points
+    assert points["repeat"].tolist() == [0, 0]
+    assert points["latency_p99_s"].isna().all()
+    assert points["source"].isna().all()
+
+
 def with_percentiles(**columns: list[float]) -> Sweep:
     usual = {"series": "c", "load": [1.0, 2.0], "throughput_per_s": [1e3, 2e3], "latency_s": 1e-3}
     return Sweep(pd.DataFrame({**usual, **{f"latency_{name}_s": values for name, values in columns.items()}}))
