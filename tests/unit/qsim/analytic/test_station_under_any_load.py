@@ -177,6 +177,14 @@ def test_a_long_tail_of_arrivals_is_not_left_out(monkeypatch: pytest.MonkeyPatch
             assert getattr(trimmed, name) == pytest.approx(getattr(full, name), rel=1e-8), name
 
 
+def test_between_nodes_a_curve_is_a_power_of_the_number_present_and_beyond_the_last_it_stays() -> None:
+    n = nodes(1000)
+    between = np.setdiff1d(np.arange(1.0, 1000.0), n)
+    curve = Curves(n, 0.7 * np.log(n)[None])
+    assert curve.log_rates_at(between)[0] == pytest.approx(0.7 * np.log(between), rel=1e-12)
+    assert curve.closed(2000).throughput[0] == pytest.approx(1000**0.7)
+
+
 @pytest.mark.parametrize("v", [0.5, 1.0, 30.0])
 def test_users_beyond_the_last_node_meet_the_last_rate(v: float) -> None:
     short, long = servers(4, 0.01, 40), servers(4, 0.01, 700)
