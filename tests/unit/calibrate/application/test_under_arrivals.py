@@ -62,6 +62,7 @@ def test_other_laws_are_simulated_with_percentiles() -> None:
 def test_two_of_the_bottleneck_and_an_objective(found: UnderArrivals) -> None:
     twice = solve(Network({**APP, "cpu": Station(Exponential(1e-3), servers=8)}, Arrivals(3e3))).W
     assert found.gain("cpu") == pytest.approx(twice / found.response()[0, 1], rel=0.02)
+    assert f"the response falls with cpu by {100 * (1 - found.gain('cpu')):.0f} %, disk by " in str(found)
     most = found.within(2e-3)
     assert solve(Network(APP, Arrivals(most.estimate or 0))).W == pytest.approx(2e-3, rel=0.02)
     assert within_text(found, 2e-3).startswith("up to 3.")
