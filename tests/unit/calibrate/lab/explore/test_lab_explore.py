@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab.explore.explore_page import exported, formulas_of, layout, response_times, update
-from calibrate.lab.explore.figures import DRAWN, described, diagram, loads_compared, probabilities, rates_of
+from calibrate.lab.explore.figures import (
+    DRAWN,
+    described,
+    diagram,
+    loads_compared,
+    probabilities,
+    quantity_figure,
+    rates_of,
+)
 from calibrate.lab.explore.path import comparison, many_runs, path_of, rival_of
 from calibrate.lab.explore.settings import (
     KINDS,
@@ -53,6 +61,13 @@ def test_the_operating_point_is_the_theory_and_lies_on_its_curve(kind):
         here = curves.here.values[name][0]
         assert here == pytest.approx(getattr(exact, name))
         assert np.interp(curves.here.x, curves.x, curves.lines[name]) == pytest.approx(here, rel=0.02)
+
+
+@pytest.mark.parametrize(("population", "side"), [(1, "left"), (8, "right")])
+def test_the_number_at_few_requests_stands_on_the_right_where_there_is_room(population, side):
+    curves = curves_of(settings_of("closed", {**START, "population": population}))
+    here, *_ = quantity_figure(curves, "W", Theme(dark=False))["layout"]["annotations"]
+    assert (here["x"], here["xanchor"]) == (population, side)
 
 
 @every_kind
