@@ -6,7 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from made_up import points_at
 from seen_pages import packed_views
+
+from calibrate.cli.measuring.suite import _answer
+from measure import Sweep
+from measure.suites.runs import SuiteResults
 
 
 @pytest.fixture
@@ -48,3 +53,11 @@ def test_show_prints_the_tables_of_a_published_report(qsim):
     assert "Throughput against block size" in page
     assert "Latency against the share of reads" in page
     assert "reads (%)" in packed_views(page)
+
+
+@pytest.mark.parametrize(("depths", "more"), [([4], []), ([1, 4], ["1"]), ([1, 4, 16], ["2"])])
+def test_of_workloads_on_which_suites_disagree_one_is_told_and_the_others_are_counted(depths, more):
+    fixed = {"block_bytes": 4096, "read_fraction": 1.0, "pattern": "random", "bandwidth_bytes_per_s": 1e6}
+    sweeps = {name: Sweep(points_at(depths, rate, **fixed)) for name, rate in (("depth", 1e4), ("tails", 3e4))}
+    (line,) = (line for line in _answer(SuiteResults(sweeps), []) if line.startswith("SUITES"))
+    assert re.findall(r"\((\d) more like it\)", line) == more
