@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from made_up import points_at
 
-from calibrate.next import REACH, next_depth
+from calibrate.fitting.fit import fit
+from calibrate.next import REACH, half_width, next_depth
 from measure.sweep import Sweep
 
 
@@ -29,6 +30,13 @@ def test_it_ends_with_the_points_it_may_take_and_where_the_knee_is_known() -> No
     assert next_depth(sweep_of([1.0, 6.0, 32.0]), 3) is None
     assert next_depth(sweep_of([1.0, 2.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 128.0]), 20) is None
     assert next_depth(sweep_of([1.0, 6.0, 32.0]), 4) is not None
+
+
+def test_it_ends_where_the_interval_of_the_knee_is_just_as_wide_as_is_tolerated() -> None:
+    depths = [1.0, 6.0, 12.0, 32.0]
+    wide = half_width(fit(sweep_of(depths), depths).knee)
+    assert next_depth(sweep_of(depths), 9, tolerance=wide) is None
+    assert next_depth(sweep_of(depths), 9, tolerance=0.999 * wide) is not None
 
 
 def test_a_knee_beyond_the_deepest_point_is_looked_for_deeper_but_not_at_once() -> None:
