@@ -38,6 +38,11 @@ def test_the_knee_is_in_the_first_three_lines(once, command, source, knee):
     assert any(line.startswith(knee) for line in lines(once(command, *source).out)[:3])
 
 
+def test_a_prediction_of_several_curves_begins_with_the_name_of_their_file(qsim, tmp_path):
+    (tmp_path / "both.csv").write_text("series,depth,iops\na,1,1e4\na,8,7e4\nb,1,1e4\nb,8,4e4\n")
+    assert qsim("predict both.csv --at 4").out.startswith("both.csv: 2 curves")
+
+
 @pytest.mark.parametrize("source", [FOUR, ONE])
 def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(once, source):
     out = once("compare", *source).out
