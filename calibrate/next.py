@@ -30,11 +30,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitting.fit import Fit, fit, fit_points
-from calibrate.fitting.readings import Knee
+from calibrate.fitting.calibrating import fit, fit_points
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.own_load import measurements
+from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
-from calibrate.models.calibration import model_for
+from calibrate.models.choice import model_for
 from calibrate.models.closed_models import DECLINE_FROM
 from calibrate.points import Points
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, Depth, InjectedDelay, Load, MemoryLoad, ThroughputLoad
@@ -204,7 +206,7 @@ class _Design:
         what: Literal["throughput", "response"] = (
             "response" if isinstance(fit.load_type, ThroughputLoad) else "throughput"
         )
-        expected = fit.measurements(loads, what)
+        expected = measurements(fit, loads, what)
         covariance = expected.covariance
         self.variance, self.noise = np.maximum(covariance.diagonal(), 1e-12), expected.noise
         self.taken = (covariance**2 / self.variance[:, None]).sum(axis=1)

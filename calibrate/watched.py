@@ -100,7 +100,7 @@ class WatchedCurves:
 
 def learnt(intervals: Iterable[DeviceInterval]) -> list[tuple[DeviceInterval, Fit]]:
     """The curve of each kind of requests that the steady stretches of one device show, with a sample of the kind."""
-    from calibrate.fitting.fit import fit
+    from calibrate.fitting.calibrating import fit
 
     own = list(intervals)
     parts = list(stretches(own))

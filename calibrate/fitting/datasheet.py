@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from calibrate.fitting.calibrating import fit_points
 from calibrate.fitting.fit import NOTHING_USED, Fit
 from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import LEVEL
-from calibrate.models.calibration import estimates
 from calibrate.models.closed_models import PNorm
-from calibrate.models.curves import TOLERANCE
+from calibrate.models.curves import TOLERANCE, estimates
 from calibrate.points import Points
 from measure.loads import Depth
 from qsim.errors import InvalidParameterError
@@ -44,7 +44,7 @@ def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVE
     model, one = PNorm(), np.ones(1)
     rate, time, off = one / idle_latency, one * idle_latency, one * TOLERANCE
     sheet = Points("data sheet", Depth(), one, rate, time, one, off, off, source="data sheet")
-    made = Fit.of(model, sheet, model.weights(sheet, peak_iops), level, [BEFORE])
+    made = fit_points(sheet, model, level=level, peak_per_s=peak_iops)
     from_sheet = f"from the data sheet, assumed right to {100 * TOLERANCE:g} %"
     parameters = {
         name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
@@ -53,4 +53,5 @@ def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVE
     details = {SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}}
     told = {"R1": idle_latency, "Xmax": peak_iops, "N*": idle_latency * peak_iops}
     given = {name: replace(e, estimate=told.get(name, e.estimate)) for name, e in parameters.items()}
-    return replace(made, **NOTHING_USED, given=given, points=None, details=details)
+    unmeasured = replace(made, **NOTHING_USED, points=None, known_peak_per_s=None)
+    return replace(unmeasured, given=given, details=details, notes=(BEFORE,))

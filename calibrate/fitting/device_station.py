@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import collapses_beyond, grid, predict
+from calibrate.fitting.fit import PRESENT, Fit
+from calibrate.fitting.own_load import collapses_beyond, drawn_devices, own_curve
+from calibrate.fitting.predicted_curve import grid
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
-from calibrate.models.calibration import PRESENT, Calibration
 from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open_models import OpenModel
 from calibrate.models.structure import ServersAndDelay, servers_and_think
@@ -55,9 +55,6 @@ KNOTS = 48
 """Number of loads at which drawn curves are computed."""
 
 
-C = TypeVar("C", bound=Calibration)
-
-
 @dataclass(frozen=True, repr=False)
 class DeviceStation(Station):
     """The station of a fit, with the fit, so that its uncertainty can be drawn; ``law``: the origin of service times.
@@ -67,7 +64,7 @@ class DeviceStation(Station):
     3.0
     """
 
-    fit: Calibration | None = field(default=None, compare=False)
+    fit: Fit | None = field(default=None, compare=False)
     law: str = ""
 
     @property
@@ -94,11 +91,9 @@ class DeviceStation(Station):
         return f"Station {what}: {known}; {self.law}{visits}"
 
 
-def station_of(
-    fit: Calibration, visits: float = 1.0, extrapolate: bool = False, at: int | None = None
-) -> DeviceStation:
+def station_of(fit: Fit, visits: float = 1.0, extrapolate: bool = False, at: int | None = None) -> DeviceStation:
     """``fit.station``; ``at`` is a number of requests at which X(n) is exact, not interpolated."""
-    name = fit.series or "device"
+    fit, name = fit.device, fit.series or "device"
     if isinstance(fit.curve_model, OpenModel):
         return _open_station(fit, fit.curve_model, visits, name)
     covered = reach(fit)
@@ -110,8 +105,11 @@ def station_of(
     return DeviceStation(service, visits=visits, speeds=speeds, discipline="PS", name=name, most=most, fit=fit, law=law)
 
 
-def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Network:
-    """``fit.queue``: a closed loop of n requests on the station."""
+def queue_of(fit: Fit, n: int, extrapolate: bool = False, structure: bool = False) -> Network:
+    """``fit.queue``: a closed loop of n requests on the station, or on the ``structure`` behind the curve."""
+    fit = fit.device
+    if structure:
+        return structure_queue(fit, n)
     if isinstance(n, bool) or n != int(n) or n < 1:
         raise InvalidParameterError("n", f"must be a whole number of requests, 1 or more, not {n!r}", value=n)
     if not isinstance(fit.load_type, ClosedLoad):
@@ -129,12 +127,12 @@ def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Network:
     return Closed(int(n), [station_of(fit, extrapolate=extrapolate, at=int(n))])
 
 
-def reach(fit: Calibration) -> int:
+def reach(fit: Fit) -> int:
     """The largest number of requests that a station of ``fit`` covers."""
     if PRESENT in fit.device.details:
         return math.ceil(COVERED * max(float(fit.device.details[PRESENT]), LEAST_REACH))
     if not isinstance(fit.load_type, ClosedLoad):
-        delays = predict(fit, _delays(fit))
+        delays = own_curve(fit, _delays(fit))
         return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()) * (1 - TIE))
     deepest = max(fit.used) if fit.used else fit.crossing
     if deepest is None:
@@ -142,13 +140,13 @@ def reach(fit: Calibration) -> int:
     return math.ceil(COVERED * deepest * (1 - TIE))
 
 
-def _throughput(fit: Calibration, top: int, at: int | None) -> Array:
+def _throughput(fit: Fit, top: int, at: int | None) -> Array:
     """X (top,) at 1, 2, ... requests."""
     octaves = max(math.log2(top / EVERY), 0.0)
     knots = {*range(1, min(top, EVERY) + 1), top, *([] if at is None else [at])}
     knots |= {round(EVERY * 2 ** (i / PER_OCTAVE)) for i in range(math.ceil(octaves * PER_OCTAVE))}
     loads = np.array(sorted(n for n in knots if n <= top), dtype=float)
-    return _between(loads, predict(fit, loads).throughput_per_s, top)
+    return _between(loads, own_curve(fit, loads).throughput_per_s, top)
 
 
 def _between(loads: Array, throughput: Array, top: int) -> Array:
@@ -164,9 +162,9 @@ def _between(loads: Array, throughput: Array, top: int) -> Array:
     return np.asarray(found)
 
 
-def _in_flight(fit: Calibration, top: int) -> Array:
+def _in_flight(fit: Fit, top: int) -> Array:
     """X (top,) of a memory with 1, 2, ... accesses in flight, n = X R: proportional below measured ones, flat above."""
-    curve = predict(fit, _delays(fit))
+    curve = own_curve(fit, _delays(fit))
     n, x = curve.throughput_per_s * curve.response_time_s, curve.throughput_per_s
     order = np.argsort(n)
     n, x = n[order], np.maximum.accumulate(x[order])
@@ -174,13 +172,13 @@ def _in_flight(fit: Calibration, top: int) -> Array:
     return np.asarray(np.minimum(np.interp(every, n, x), every * x[0] / n[0]))
 
 
-def _delays(fit: Calibration) -> Array:
+def _delays(fit: Fit) -> Array:
     """Delays of a memory from the lightest load to the heaviest."""
     low, high = (min(fit.used), max(fit.used)) if fit.used else (0.0, 1e4)
     return np.linspace(low, high, 64) if isinstance(fit.load_type, Bandwidth) else grid(low, high, 64)
 
 
-def law_of(fit: Calibration, mean: float) -> tuple[Distribution, str]:
+def law_of(fit: Fit, mean: float) -> tuple[Distribution, str]:
     """The law of service with this mean, and its origin in words."""
     if fit.law is None:
         return Exponential(mean), "exponential service (no histogram of depth 1)"
@@ -188,7 +186,7 @@ def law_of(fit: Calibration, mean: float) -> tuple[Distribution, str]:
     return law.scaled(mean / law.mean), "service as the histogram of depth 1"
 
 
-def _open_station(fit: Calibration, model: OpenModel, visits: float, name: str) -> DeviceStation:
+def _open_station(fit: Fit, model: OpenModel, visits: float, name: str) -> DeviceStation:
     """M/G/c with the most probable whole number of servers, and the medians given that number."""
     given = model.given(fit.table.values)
     counts = np.maximum(np.rint(given["c"]), 1.0)
@@ -211,7 +209,7 @@ def _open_station(fit: Calibration, model: OpenModel, visits: float, name: str) 
     )
 
 
-def structure_queue(fit: Calibration, n: int) -> Network:
+def structure_queue(fit: Fit, n: int) -> Network:
     """``n`` requests on the delay and the servers behind the curve; DataError where the points do not determine them.
 
     Means determine c servers of mean service S and a delay Z. The host and the link are separate parts of Z where they
@@ -269,7 +267,7 @@ def _way(known: ClosedFacts, peak: float, name: str) -> tuple[dict[str, Station]
     return found, f"; what it leaves in the delay would be measured: {' and '.join(unknown)}" if unknown else ""
 
 
-def points_again(fit: Calibration) -> Points:
+def points_again(fit: Fit) -> Points:
     """The calibration points of a fit, or points on the curve of a data sheet.
 
     Raises DataError for a fit that is not of a closed sweep.
@@ -286,7 +284,7 @@ def points_again(fit: Calibration) -> Points:
     if not fit.used:
         knee = float(fit.curve_model.knee(fit.table.most_probable[None, :]).load[0])
         load = np.unique([1.0, max(round(knee), 2.0), max(round(8 * knee), 16.0)])
-        rate, noise = predict(fit, load).throughput_per_s, np.full(len(load), SHEET_NOISE)
+        rate, noise = own_curve(fit, load).throughput_per_s, np.full(len(load), SHEET_NOISE)
     law = None if fit.law is None else law_from_dict(fit.law)
     return Points(
         fit.series,
@@ -302,7 +300,7 @@ def points_again(fit: Calibration) -> Points:
     )
 
 
-def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
+def draws_of(fit: Fit, count: int, seed: int | list[int] = 0) -> list[Fit]:
     """``fit.draws``: fits of one row each, from the representative rows of the table of weights, in random order.
 
     Each is one device in one run: the misfit, and the variation between runs, are drawn for it, so that a measured N*
@@ -310,7 +308,7 @@ def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
     """
     if isinstance(count, bool) or count != int(count) or count < 1:
         raise InvalidParameterError("k", f"must be a whole number of draws, 1 or more, not {count!r}", value=count)
-    rng = np.random.default_rng(seed)
+    fit, rng = fit.device, np.random.default_rng(seed)
     rows = rng.permutation(fit.table.rows(int(count)))
     noise, own = np.array(fit.used_noise), fit.curve_model.process.own
     collapses = _collapses(fit, int(count), seed)
@@ -344,7 +342,7 @@ def _one_row(table: Weights, values: Array) -> Weights:
     return replace(table, values=values, directions=np.zeros((1, values.shape[1], 0)), scale=None)
 
 
-def _collapses(fit: Calibration, count: int, seed: int | list[int]) -> list[tuple[float, float] | None]:
+def _collapses(fit: Fit, count: int, seed: int | list[int]) -> list[tuple[float, float] | None]:
     """(load from which throughput falls, power of the fall) of each drawn device; None for devices without collapse."""
     origin = collapses_beyond(fit)
     if origin is None:
@@ -354,20 +352,20 @@ def _collapses(fit: Calibration, count: int, seed: int | list[int]) -> list[tupl
     return [*zip(starts.tolist(), rng.choice(GAMMAS, count, p=GAMMA_WEIGHTS).tolist(), strict=True)]
 
 
-def falls(fit: Calibration, loads: Array, count: int, seed: int | list[int] = 0) -> Array:
+def falls(fit: Fit, loads: Array, count: int, seed: int | list[int] = 0) -> Array:
     """What is added to the logarithms (count, m) of drawn throughputs at ``loads``, as a service may collapse."""
     found = ((math.inf, 0.0) if one is None else one for one in _collapses(fit, count, seed))
     return np.array([power * np.log(np.minimum(start / loads, 1.0)) for start, power in found])
 
 
-def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[int] = 0) -> tuple[Array, Array]:
+def drawn_throughputs(fit: Fit, top: int, count: int, seed: int | list[int] = 0) -> tuple[Array, Array]:
     """X (count, top) at 1, 2, ... requests of drawn devices, and the peak (count,) of each.
 
-    The devices are those of ``Calibration.drawn`` in an order that depends on the seed, times the variation between
+    The devices are those of ``drawn_devices`` in an order that depends on the seed, times the variation between
     runs; a service may collapse. Beyond the covered loads the last value holds.
     """
     loads = np.unique(np.rint(np.geomspace(1, reach(fit), KNOTS)))  # the same devices for any top
-    logs, rows = fit.drawn(loads, count=count)
+    logs, rows = drawn_devices(fit, loads, count=count)
     rng = np.random.default_rng(seed)
     order, run = rng.permutation(count), fit.between_runs * rng.standard_normal(count)
     logs, rows = logs[order] + run[:, None] + falls(fit, loads, count, seed), rows[order]

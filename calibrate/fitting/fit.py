@@ -1,32 +1,28 @@
-"""A calibrated device model: its fit to points of a sweep, its results, and findings against it."""
+"""A calibrated device model: the model by its name, its table of weights, and the points that it was fitted to.
+
+Whatever is computed of a fit is a function that takes it; its methods lead there.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import Prediction, is_own_kind
-from calibrate.fitting.predicted_curve import predict as predict_at
-from calibrate.fitting.readings import CurvePaths, Knee, knee_of, ninety_of, paths, still_rises
-from calibrate.inference.parameters import LEVEL, LOWEST_LEVEL, Array, Estimate, how_sure
-from calibrate.models.calibration import TABLE, USED, Calibration, model_for, model_named
-from calibrate.models.curves import TOLERANCE, CurveModel
-from calibrate.points import Points, points_of
-from measure.auditing.all_checks import audit
-from measure.auditing.curve_shape import check_submission
+from calibrate.fitting.predicted_curve import Knee, Prediction
+from calibrate.inference.parameters import LEVEL, Array, Estimate, Mask, how_sure
+from calibrate.inference.weights import Weights
+from calibrate.models.choice import ANY_LOAD, is_open, model_named
+from calibrate.models.closed_models import ClosedModel
+from calibrate.models.curves import CurveModel
+from calibrate.points import Points
+from measure.auditing.curve_shape import BUSY
 from measure.errors import DataError
-from measure.findings import Finding
-from measure.formats.which_kind import ORIGIN_OF_KIND
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, Outstanding, PeakShare, ThroughputLoad
-from measure.sweep import Sweep, of_several_kinds
-from measure.ties import first_highest
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
-from qsim.errors import InvalidParameterError
+from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, PeakShare, ThroughputLoad, load_from_dict
+from measure.units import counted, format_duration, format_rate
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -34,24 +30,47 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
     from simpy import Environment
 
-    from calibrate.fitting.device_station import DeviceStation
     from calibrate.fitting.in_simpy import DeviceInSimPy
-    from qsim import Network
+    from qsim import Network, Station
+
+SCHEMA = "qsim-fit/3"
+
+USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
+"""The fields that hold the calibration points."""
 
 NOTHING_USED: Mapping[str, Any] = dict.fromkeys(USED, ())
 """The fields of a fit without measurements."""
 
-SCHEMA = "qsim-fit/3"
+TABLE = ("values", "misfit", "weight", "directions")
+"""The columns of a table of weights in a file."""
+
+PRESENT = "most requests present"
+"""The key in a device's details of the highest mean number present, X R, that was measured."""
+
+ALSO = "also calibrated on"
+"""The key in a fit's details of points under other kinds of load: each load with ``points`` of load and throughput."""
+
+PEAK, BANDWIDTH = "Xmax", "B"
+"""The names of the peak throughput among the parameters of a closed or open model, and of a memory's."""
 
 FAR = 0.2
 """A relative error at a calibration point from which the model does not fit the device: 3 to 9 % is usual."""
 
 
 @dataclass(frozen=True, repr=False)
-class Fit(Calibration, Result):
+class Fit(Result):
     """A calibrated device model: a table of weights, and from it parameters with intervals, the knee, predictions.
 
-    It prints itself as a table.
+    ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points that it was fitted to (empty for a data
+    sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
+    ``measured`` is the number of points of the whole curve (0: unknown). ``given`` are parameters that do not come from
+    the table: of a fit on file, a data sheet, a what-if. ``known_peak_per_s`` is a peak throughput from another source
+    (of a memory in cache lines a second). ``law`` is the law of latencies at depth 1 as plain data, where their
+    histogram is known. ``between_runs`` is the relative standard deviation of a figure between runs. ``collapse`` is
+    (load from which throughput falls, power of the fall) of a device drawn from the fit of a service.
+    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful; ``doubted``: why no figure is
+    sure, in words, as where the audit has warnings about the runs; ``refuted``: what was held out lies outside its
+    bands more often than by chance.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -62,6 +81,163 @@ class Fit(Calibration, Result):
     90 % OF PEAK AT depth 40 (15 to 55), rough: 249 k/s at 159 µs
     PEAK    276 k/s (227 to 300), sure; idle latency 72 µs (42 to 113)
     """
+
+    model: str
+    assumption: str
+    load_type: Load
+    series: str
+    used: tuple[float, ...]
+    used_throughput_per_s: tuple[float, ...]
+    used_noise: tuple[float, ...]
+    used_response_s: tuple[float, ...]
+    used_response_noise: tuple[float, ...]
+    table: Weights
+    level: float = LEVEL
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Estimate] | None = None
+    measured: int = 0
+    points: Points | None = field(default=None, repr=False, compare=False)
+    known_peak_per_s: float | None = None
+    law: Mapping[str, Any] | None = None
+    between_runs: float = 0.0
+    collapse: tuple[float, float] | None = None
+    contradicted: bool = False
+    refuted: bool = False
+    doubted: str = ""
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The shares of draws below the ends of an interval."""
+        return 0.5 * (1 - self.level), 0.5 * (1 + self.level)
+
+    @property
+    def block_bytes(self) -> float | None:
+        """The block size of the points, bytes; None where unknown."""
+        if self.points is not None:
+            return self.points.closed.block_bytes
+        known: float | None = self.details.get("calibrated_on", {}).get("block_bytes")
+        return known
+
+    @cached_property
+    def curve_model(self) -> CurveModel:
+        """The model of the curve."""
+        return model_named(self.model).under(self.load_type)
+
+    @property
+    def closed_model(self) -> ClosedModel:
+        """The model of a closed load. DataError for any other."""
+        if not isinstance(self.curve_model, ClosedModel):
+            raise DataError(
+                f"{self.series or 'the fit'} is of the model {self.model}; fit queue depths, clients or threads: "
+                "qsim fit DATA --out fit.json"
+            )
+        return self.curve_model
+
+    @cached_property
+    def figures(self) -> Mapping[str, Estimate]:
+        """What the model reports of the table, or what was given in its place, by name, with intervals."""
+        from calibrate.fitting.readings import figures_of
+
+        return figures_of(self)
+
+    @cached_property
+    def asymptotes(self) -> tuple[Estimate, Estimate]:
+        """The idle latency and the peak of a closed model, as printed."""
+        from calibrate.fitting.readings import asymptotes_of
+
+        return asymptotes_of(self)
+
+    @property
+    def peak(self) -> Estimate | None:
+        """The peak throughput as printed (of a memory in bytes/s); None for a model that has none."""
+        if isinstance(self.curve_model, ClosedModel):
+            return self.asymptotes[1]
+        return self.figures.get(BANDWIDTH, self.figures.get(PEAK))
+
+    @property
+    def crossing(self) -> float | None:
+        """N* = (R1 + Z) Xpeak of the printed figures of a closed load; None for another."""
+        if not (isinstance(self.curve_model, ClosedModel) and isinstance(self.load_type, ClosedLoad)):
+            return None
+        idle, peak = self.asymptotes
+        return max(((idle.estimate or 0.0) + self.load_type.thinking_s) * (peak.estimate or 0.0), 1.0)
+
+    @property
+    def device(self) -> Fit:
+        """The fit over requests present, which predicts X(n): of points under thinking users or arrivals, their device.
+
+        Such a device passes through no point, as a load of its own kind was not measured.
+        """
+        if not self.is_seen_through_chain:
+            return self
+        means = (x * r for x, r in zip(self.used_throughput_per_s, self.used_response_s, strict=True))
+        details = {**self.details, PRESENT: max(means, default=1.0)}
+        return replace(self, load_type=Depth(), points=None, given=None, details=details, **NOTHING_USED)
+
+    @property
+    def is_seen_through_chain(self) -> bool:
+        """Whether the points vary another load than the requests present: users who think, or arrivals."""
+        load = self.load_type
+        chained = isinstance(load, ArrivalRate) or load.thinking_s > 0 or is_open(load)
+        return self.model == ANY_LOAD and chained
+
+    @property
+    def never_waits(self) -> str:
+        """What to measure where requests hardly wait at any rate of arrivals, so that none tells the peak; else empty.
+
+        Even gaps at a constant service are such up to the peak itself.
+        """
+        if not isinstance(self.load_type, ArrivalRate) or not self.used or self.known_peak_per_s is not None:
+            return ""
+        least, most = min(self.used_response_s), max(self.used_response_s)
+        if most >= BUSY * least:
+            return ""
+        return (
+            f"requests hardly wait at these rates ({format_duration(least)} to {format_duration(most)} up to "
+            f"{format_rate(max(self.used))}), which hold no information on the peak: measure higher rates, until "
+            "responses rise, or a closed test, as 1, 8 and 64 connections"
+        )
+
+    @property
+    def load_name(self) -> str:
+        """The name of the load, with its unit."""
+        return self.load_type.named
+
+    @property
+    def also(self) -> list[tuple[Load, Array]]:
+        """Other kinds of load that it was calibrated on, each with the loads and throughputs (m, 2)."""
+        return [(load_from_dict(one), np.array(one["points"])) for one in self.details.get(ALSO, ())]
+
+    def was_used(self, points: Points) -> Mask:
+        """True (m,) for ``points`` that this fit was calibrated on: the same load and the same throughput."""
+        own = np.column_stack([self.used, self.used_throughput_per_s])
+        pairs = [
+            pair
+            for load, seen in ((self.load_type, own), *self.also)
+            if load.kind == points.load_type.kind and load.thinking_s == points.load_type.thinking_s
+            for pair in seen
+        ]
+        measured = zip(points.load, points.throughput_per_s, strict=True)
+        return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
+
+    @property
+    def basis(self) -> str:
+        """The calibration points in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
+        if not self.used:
+            return "no measurement"
+        count = len(self.used) + sum(len(seen) for _, seen in self.also)
+        if self.measured == count > 1:
+            return f"all {counted(self.measured, 'point')}{f', {self.listed}' if self.also else ''}"
+        part = f" ({count} of {counted(self.measured, 'point')})" if self.measured > count else ""
+        return f"{self.listed}{part}"
+
+    @property
+    def listed(self) -> str:
+        """The calibration points of every kind of load: ``depths 1 and 8 and rates 30.0 /s and 80.0 /s``."""
+        others = (load.listed(seen[:, 0]) for load, seen in self.also)
+        return " and ".join([self.load_type.listed(self.used), *others])
 
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:
@@ -85,19 +261,25 @@ class Fit(Calibration, Result):
         return found
 
     @cached_property
-    def paths(self) -> CurvePaths:
-        """Curves of representative devices from the table, for finding knees."""
-        return paths(self, self.knee.load)
-
-    @cached_property
     def knee(self) -> Knee:
         """The knee with its interval (:mod:`calibrate.fitting.readings`)."""
+        from calibrate.fitting.readings import knee_of
+
         return knee_of(self)
 
     @cached_property
     def ninety(self) -> Knee:
         """The load that gives 90 % of the peak, with its interval."""
-        return ninety_of(self, self.paths)
+        from calibrate.fitting.readings import ninety_of
+
+        return ninety_of(self)
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether twice the deepest load of a closed fit would still raise its throughput."""
+        from calibrate.fitting.readings import still_rises
+
+        return still_rises(self)
 
     @cached_property
     def missed(self) -> Array:
@@ -107,11 +289,6 @@ class Fit(Calibration, Result):
         curve = self.curve_model.curve(self.table.values, np.array(self.used))[1 if response else 0]
         middle = np.exp(self.table.weight @ np.log(curve))  # a prediction would add the misfit
         return np.asarray(np.abs(middle / np.array(measured) - 1))
-
-    @cached_property
-    def rises(self) -> bool:
-        """Whether twice the deepest load of a closed fit would still raise its throughput."""
-        return still_rises(self)
 
     @property
     def is_far_off(self) -> bool:
@@ -133,16 +310,11 @@ class Fit(Calibration, Result):
 
     def predict(self, at: Sequence[float] | Array | Load | PeakShare, *, refuse: bool = True) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
-        if not (self.is_seen_through_chain or isinstance(at, PeakShare)):
-            if not isinstance(at, Load):
-                return predict_at(self, at)
-            if is_own_kind(self.load_type, at):
-                return predict_at(self, at.values)
-        from calibrate.fitting.under_load import predict
+        from calibrate.fitting.readings import predict
 
         return predict(self, at, refuse=refuse)
 
-    def station(self, visits: float = 1.0, *, extrapolate: bool = False) -> DeviceStation:
+    def station(self, visits: float = 1.0, *, extrapolate: bool = False) -> Station:
         """The device as a station of a queueing network, which a customer visits ``visits`` times.
 
         It serves at the fitted rate X(n) while n are present, up to four times the deepest load measured; with
@@ -154,7 +326,7 @@ class Fit(Calibration, Result):
         """
         from calibrate.fitting.device_station import station_of
 
-        return station_of(self.device, visits, extrapolate)
+        return station_of(self, visits, extrapolate)
 
     def queue(self, n: int, *, extrapolate: bool = False, structure: bool = False) -> Network:
         """``n`` requests that circle on the device: a closed queue, whose throughput is that of ``predict``.
@@ -168,15 +340,15 @@ class Fit(Calibration, Result):
         >>> bool(abs(solve(drive.queue(32)).throughput / drive.predict([32]).throughput_per_s[0] - 1) < 1e-9)
         True
         """
-        from calibrate.fitting.device_station import queue_of, structure_queue
+        from calibrate.fitting.device_station import queue_of
 
-        return structure_queue(self.device, n) if structure else queue_of(self.device, n, extrapolate)
+        return queue_of(self, n, extrapolate, structure)
 
     def draws(self, k: int, *, seed: int = 0) -> list[Fit]:
         """``k`` fits, each a possible device: rows of the table of weights, drawn with their weights."""
         from calibrate.fitting.device_station import draws_of
 
-        return draws_of(self.device, k, seed)
+        return draws_of(self, k, seed)
 
     def simpy(self, env: Environment, *, seed: int = 0, extrapolate: bool = False) -> DeviceInSimPy:
         """The device in your own SimPy simulation: ``yield device.request()`` returns when it is served."""
@@ -199,8 +371,6 @@ class Fit(Calibration, Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Fit:
         """The inverse of ``to_dict``. Raises DataError for another schema or a missing or damaged field."""
-        if values.get("schema") != SCHEMA:
-            raise DataError(f"this is not a fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
         from calibrate.fitting.fit_file import read_fit
 
         return read_fit(cls, values)
@@ -229,238 +399,3 @@ class Fit(Calibration, Result):
         from calibrate.fitting.fit_answer import long_text
 
         return long_text(self)
-
-
-def fit(
-    sweep: Sweep | Sequence[Sweep],
-    use: Sequence[float] | None = None,
-    *,
-    series: str | None = None,
-    model: str | None = None,
-    level: float = LEVEL,
-    peak_per_s: float | None = None,
-) -> Fit:
-    """Calibrate a device model on the points of ``sweep`` at the loads ``use``, or on all of them.
-
-    Several sweeps are one device under several kinds of load, and give one curve: ``fit([closed, open])``.
-
-    ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
-    (with a decline for a service of which two points lie past the peak), ``delay law`` for memory sweeps and ``M/G/c``
-    for open ones, with one queue or a queue for each server. ``level`` is that of intervals and bands. ``peak_per_s``
-    is a peak throughput known from another source (a data sheet), with an error of 10 %; for a memory it is the
-    bandwidth in bytes/s of a bandwidth test, by default the sweep's own where it has one.
-
-    The same points give the same fit, on any machine. Raises ValueError where the arguments are invalid, DataError
-    where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
-    open one, three for a memory. Raises TypeError for anything but a Sweep.
-
-    >>> from calibrate import fit
-    >>> from measure import load_dataset
-    >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
-    'p-norm with onset'
-    """
-    if isinstance(sweep, Sequence) and sweep and all(isinstance(one, Sweep) for one in sweep):
-        sweep = of_several_kinds(sweep)
-    return _fit(sweep, use, series, model, level, peak_per_s)  # type: ignore[arg-type]
-
-
-def _fit(
-    sweep: Sweep,
-    use: Sequence[float] | None,
-    series: str | None,
-    model: str | None,
-    level: float,
-    peak_per_s: float | None,
-) -> Fit:
-    points = points_of(sweep, series)
-    if not LOWEST_LEVEL <= level < 1:
-        wanted = f"must be from {LOWEST_LEVEL:g} to below 1, like 0.9"
-        raise InvalidParameterError("level", f"{level:g} {wanted}", value=level)
-    chosen = points.choose(use)
-    if len(points) < points.load_type.least_points and (
-        apart := [f for f in check_submission(sweep) if f.series is None]
-    ):
-        raise DataError(
-            f"{points.series}: {counted(len(points), 'point')} cannot calibrate a model: "
-            f"{apart[0].message.rstrip('.')}, and each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
-        )
-    _check_count(chosen, model or "usual")
-    made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    said = [
-        s.provenance.details[ORIGIN_OF_KIND] for s in (sweep, *sweep.also) if ORIGIN_OF_KIND in s.provenance.details
-    ]
-    known = {ORIGIN_OF_KIND: "; ".join(said)} if said else {}
-    count = len(points) + sum(map(len, points.also))
-    made = replace(made, measured=count, law=chosen.closed.law, details={**made.details, **known})
-    return judged(made, sweep)
-
-
-def fit_points(
-    points: Points, curve_model: CurveModel, *, level: float = LEVEL, peak_per_s: float | None = None
-) -> Fit:
-    """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
-    _check_count(points, curve_model.name)
-    peak = _known_peak(points, peak_per_s)
-    table = curve_model.weights(points, peak)
-    return Fit.of(curve_model, points, table, level, [*_assumed(points, peak)], peak)
-
-
-def _check_count(points: Points, model: str) -> None:
-    if len(points) < points.load_type.least_points and not points.also:
-        here = f" (here: {points.load_type.texts(points.load)})" if len(points) else ""
-        how = "" if points.asked is None else ": qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR"
-        raise DataError(
-            f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
-            f"{points.load_type.least_points}; name (--use) or measure {points.load_type.more}{how}{here}"
-        )
-
-
-def _known_peak(points: Points, peak_per_s: float | None) -> float | None:
-    """The peak known from another source; ValueError or DataError where it cannot be that of these points."""
-    memory = isinstance(points.load_type, MemoryLoad)
-    if peak_per_s is None:
-        return points.known_peak_per_s
-    if not (np.isfinite(peak_per_s) and peak_per_s > 0):
-        raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
-    if isinstance(points.load_type, ArrivalRate):
-        raise ValueError(f"a known peak is for queue depths and memories, and {points.series} varies the arrival rate")
-    each, written = (CACHE_LINE_BYTES, format_bandwidth) if memory else (1, format_rate)
-    best = first_highest(points.throughput_per_s)
-    highest = each * float(points.throughput_per_s[best])
-    if highest >= peak_per_s * (1 + TOLERANCE):
-        load = points.load_type
-        where = "" if isinstance(load, ThroughputLoad) else f" at {load.at(points.load[best])}"
-        raise DataError(
-            f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
-            f"{' and the traffic' if memory else ', block size and direction'}"
-        )
-    return peak_per_s / each
-
-
-def _assumed(points: Points, peak: float | None) -> Iterator[str]:
-    """Notes on what is assumed of the load, with a single point, or a given peak."""
-    if isinstance(points.load_type, Outstanding) and points.load_type.arrivals:
-        fixed = replace(points, load_type=Outstanding())
-        other = fit_points(fixed, model_for(fixed, None)).curve_parameters
-        idle, most = other["R1"].estimate or math.nan, other["Xmax"].estimate or math.nan
-        how = "found by the variance in flight" if points.closed.kind_is_known else "assumed"
-        yield (
-            f"Poisson arrivals are {how}; had a fixed number been in flight, the idle latency would be "
-            f"{format_duration(idle, 2)} and the peak {format_rate(most, 2)}"
-        )
-    if peak is not None and isinstance(points.load_type, MemoryLoad):
-        whose = "is the tool's own" if peak == points.known_peak_per_s else "is given"
-        yield f"the peak of {format_bandwidth(peak * CACHE_LINE_BYTES)} {whose}"
-    elif peak is not None:
-        yield f"the peak of {format_rate(peak)} is given, taken as right to {100 * TOLERANCE:g} %"
-    if len(points) == 1 and isinstance(points.load_type, ClosedLoad) and not points.also:
-        rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
-        deep = "a second, deep point" if points.load[0] <= 4 else points.load_type.at(1)
-        only = points.load_type.at(points.load[0])
-        yield f"1 point ({only}): {rest} are assumed as on public devices; measure {deep}"
-
-
-def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
-    """``contention`` and ``coherency`` of Gunther's law, the usual parameters of services, with intervals.
-
-    Contention is the share of work that is serialised, coherency the cost of each pair of requests to the others
-    (Gunther, Guerrilla Capacity Planning, 2007). Empty where the load is not a number of clients, or there are fewer
-    than three points.
-    """
-    if not isinstance(points.load_type, CountedLoad) or points.load_type.thinking_s or len(points) < 3:
-        return {}
-    figures = fit_points(points, model_named("Universal Scalability Law"), level=level).parameters
-    return {name: figures[name] for name in ("contention", "coherency")}
-
-
-OTHER_LOAD = "other-load"
-"""The check of a prediction under another load than that of the fit."""
-
-WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points", OTHER_LOAD)
-"""Checks whose warnings matter to a fit; errors always do."""
-
-DOUBTS_A_RUN = (
-    "outlier",
-    "drift",
-    "drift-within-run",
-    "repeats-disagree",
-    "busy-machine",
-    "latency-falls",
-    "assumed-throughput",
-)
-"""Warnings of a run that was disturbed, unsteady or not wholly measured: no figure of such a curve is sure."""
-
-
-def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
-    """Whether a finding is evidence against a calibration; missing points do not matter to one made on other data."""
-    if finding.check == "no-saturated-point" and not calibrated_here:
-        return False
-    return finding.severity == "error" or finding.check in WARNED_OF
-
-
-def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
-    """Findings against ``fit``, which was calibrated on points of ``sweep``.
-
-    >>> from calibrate import fit
-    >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
-    >>> [finding.check for finding in doubts_about(fit(sweep), sweep)]
-    []
-    """
-    known = [f for f in audit(sweep, fit.series) if matters(f)]
-    return (*known, *doubts_of_its_points(fit))
-
-
-def judged(fit: Fit, sweep: Sweep) -> Fit:
-    """``fit`` with what the audit of its curve says: errors contradict it, warnings about the runs leave it in doubt.
-
-    Where repeats show what a doubted run moved, the intervals hold it.
-
-    >>> from calibrate import fit
-    >>> from measure import load_dataset
-    >>> fit(load_dataset("000-ssd"), series="4 KiB read in a file of 16 KiB").contradicted
-    True
-    """
-    noticed = [f for f in sweep.findings if f.series in (None, fit.series)]
-    found = [*noticed, *audit(sweep, fit.series)]
-    doubted = doubts_named([f.check for f in found if f.check in DOUBTS_A_RUN and f.severity != "info"])
-    moved = 0.0 if fit.points is None or not doubted else float(np.nan_to_num(fit.points.spread).max(initial=0.0))
-    return replace(
-        fit, contradicted=any(f.contradicts for f in found), doubted=doubted, between_runs=max(fit.between_runs, moved)
-    )
-
-
-def doubts_named(checks: Sequence[str]) -> str:
-    """That ``checks`` of the audit doubt the runs, with the name of the first; empty without one.
-
-    >>> doubts_named(["outlier", "drift", "outlier"]), doubts_named([])
-    ('the audit doubts the runs (outlier and 1 more check)', '')
-    """
-    first, *more = [*dict.fromkeys(checks)] or [""]
-    others = f" and {counted(len(more), 'more check')}" if more else ""
-    return f"the audit doubts the runs ({first}{others})" if first else ""
-
-
-def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:
-    """Findings against ``fit`` from its calibration points."""
-    return missing_its_own_points(fit) if fit.used else ()
-
-
-def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
-    """Findings where the curve is far from its calibration points: the model does not fit this device."""
-    if not fit.is_far_off:
-        return ()
-    missed, response = fit.missed, isinstance(fit.load_type, ThroughputLoad)
-    worst = int(missed.argmax())
-    return (
-        Finding(
-            "misses-its-points",
-            "warning",
-            f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
-            f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place_of(fit.used[worst])}.",
-            "what the model assumes is not true of this device, or the points are not of one device.",
-            "see the other models: qsim compare DATA --report FILE.",
-            fit.series,
-            float(fit.used[worst]),
-        ),
-    )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from calibrate.fitting.readings import measured_near
+from calibrate.fitting.readings import measured_near, paths
 from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
@@ -19,7 +19,7 @@ from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
-    from calibrate.fitting.readings import Knee
+    from calibrate.fitting.predicted_curve import Knee
     from calibrate.inference.parameters import Estimate
     from measure.loads import Load
 
@@ -76,7 +76,8 @@ def ninety_line(fit: Fit) -> str:
     """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
     k = fit.ninety
     if k.load is None:
-        return f"beyond {at_load(fit.load_type, fit.load_type.figure(float(fit.paths.load.max())))}, the last computed"
+        last = float(paths(fit, fit.knee.load).load.max())
+        return f"beyond {at_load(fit.load_type, fit.load_type.figure(last))}, the last computed"
     return _place(fit, k, near=measured_near(fit, k.load, k.low, k.high))
 
 

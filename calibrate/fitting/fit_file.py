@@ -7,21 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from math import isfinite
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from calibrate.fitting.fit import SCHEMA, TABLE, USED, Fit
+from calibrate.fitting.own_load import PLAIN
 from calibrate.inference.parameters import LOWEST_LEVEL, Estimate
 from calibrate.inference.weights import Weights
-from calibrate.models.calibration import ANY_LOAD, TABLE, USED, Calibration
-from calibrate.models.plain_p_norm import PLAIN
+from calibrate.models.choice import ANY_LOAD
 from measure.errors import DataError
 from measure.loads import ClosedLoad, load_from_dict
 from measure.sweep import Sweep
 from measure.text_files import shown_name
 from qsim.distributions import law_from_dict
-
-C = TypeVar("C", bound=Calibration)
 
 WHOLE = 1e-6
 """How far from 1 the sum of the weights may be."""
@@ -65,8 +64,10 @@ ESTIMATE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def read_fit(kind: type[C], values: Mapping[str, Any]) -> C:
-    """The fit of class ``kind`` from ``Fit.to_dict``. Raises DataError for a missing or damaged field."""
+def read_fit(kind: type[Fit], values: Mapping[str, Any]) -> Fit:
+    """``Fit.from_dict``. Raises DataError for another schema, or a missing or damaged field."""
+    if values.get("schema") != SCHEMA:
+        raise DataError(f"this is not a fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
     try:
         needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
         needed.remove("load_type")
@@ -118,7 +119,7 @@ def _check_fields(values: Mapping[str, Any], needed: list[str]) -> None:
     _demand(isinstance(origin.get("files", {}), Mapping), "files of calibrated_on", "an object", origin.get("files"))
 
 
-def _check_numbers(fit: Calibration) -> None:
+def _check_numbers(fit: Fit) -> None:
     """Raise ValueError for columns of wrong shapes, or impossible values."""
     values, misfit, weight, directions = columns = [getattr(fit.table, name) for name in TABLE]
     if values.ndim != 2 or directions.shape[:2] != values.shape or not misfit.shape == weight.shape == values.shape[:1]:
@@ -155,7 +156,7 @@ def _check_numbers(fit: Calibration) -> None:
         raise ValueError(f"parameters lacks {', '.join(missing)}")
 
 
-def _check_plain(fit: Calibration) -> None:
+def _check_plain(fit: Fit) -> None:
     """Raise ValueError where the most probable p-norm is none."""
     plain = fit.details.get(PLAIN)
     if plain is None:
@@ -166,7 +167,7 @@ def _check_plain(fit: Calibration) -> None:
         raise ValueError(f"{PLAIN} must be above zero")
 
 
-def _check_points(fit: Calibration) -> None:
+def _check_points(fit: Fit) -> None:
     """Raise ValueError where the calibration points are impossible."""
     if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
         raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
@@ -179,7 +180,7 @@ def _check_points(fit: Calibration) -> None:
         raise ValueError("misfit must be above zero where used_noise is not")
 
 
-def with_origin(fit: C, sweep: Sweep) -> C:
+def with_origin(fit: Fit, sweep: Sweep) -> Fit:
     """The fit with its origin under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
 
     Raises DataError where a raw file cannot be read.

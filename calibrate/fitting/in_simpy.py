@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from simpy import Environment, Event
 
-from calibrate.fitting.device_station import DeviceStation
 from measure.errors import DataError
+from qsim import Station
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class DeviceInSimPy:
     True
     """
 
-    def __init__(self, env: Environment, station: DeviceStation, seed: int = 0) -> None:
+    def __init__(self, env: Environment, station: Station, seed: int = 0) -> None:
         if not isinstance(env, Environment):
             raise TypeError(f"env must be a simpy.Environment, not {env!r}")
         if station.speeds is None:

@@ -8,23 +8,25 @@ latencies tell it, else any that storage and services have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from calibrate.fitting.device_station import COVERED, KNOTS, reach
-from calibrate.fitting.predicted_curve import Prediction, is_own_kind
-from calibrate.fitting.predicted_curve import predict as predict_at
+from calibrate.fitting.fit import PEAK, Fit
+from calibrate.fitting.own_load import drawn_devices, is_own_kind, own_curve
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
-from calibrate.models.calibration import ANY_LOAD, Calibration
+from calibrate.models.choice import ANY_LOAD
 from calibrate.models.closed_models import ONSET, OnsetPNorm
 from calibrate.models.through_chain import NOT_SERVED, SCV, SCV_LOG_SD
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
-from measure.loads import ArrivalRate, Clients, ClosedLoad, Load
+from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, PeakShare
 from measure.units import format_duration, format_rate
 from qsim.analytic.any_load import COARSE, FINE, Curves, Present, nodes
 from qsim.distributions import law_from_dict
@@ -43,6 +45,12 @@ MOST_ERROR = 50.0
 
 STEPS = 24
 """Bisections to the highest rate that the points cover."""
+
+NEAR = 1e-5
+"""The relative distance at which two loads are one."""
+
+FARTHEST = 1e6
+"""No load beyond this is tried."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +76,7 @@ class PossibleDevices:
         return float(np.median(self.scv))
 
 
-def predict(fit: Calibration, at: Sequence[float] | Array | Load, *, refuse: bool = True) -> Prediction:
-    """``calibrate.predict`` at loads, of any kind."""
-    if fit.is_seen_through_chain:
-        at = at if isinstance(at, Load) else replace(fit.load_type, values=tuple(np.atleast_1d(at)))
-    elif not isinstance(at, Load) or is_own_kind(fit.load_type, at):
-        return predict_at(fit, at.values if isinstance(at, Load) else at)
-    if not isinstance(at, (ArrivalRate, ClosedLoad)):
-        raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {at.plural}")
-    return predict_under(fit, at, refuse=refuse)
-
-
-def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: bool = True) -> Prediction:
+def predict_under(fit: Fit, load: ArrivalRate | ClosedLoad, *, refuse: bool = True) -> Prediction:
     """``predict`` at a load of another kind than the fit's."""
     if not load.values:
         raise ValueError(f"cannot predict at no load: give values, as {type(load).__name__}([1000, 2000])")
@@ -113,7 +110,7 @@ def predict_under(fit: Calibration, load: ArrivalRate | ClosedLoad, *, refuse: b
     return Prediction(*columns, fit.level, replace(load, values=()), notes, fit.block_bytes, doubts=tuple(doubts))
 
 
-def within_the_peak(fit: Calibration, load: ArrivalRate | ClosedLoad, value: float, response_s: float) -> float:
+def within_the_peak(fit: Fit, load: ArrivalRate | ClosedLoad, value: float, response_s: float) -> float:
     """The response time at a value of a closed load, at least that at which the printed peak is served."""
     peak = fit.peak
     if isinstance(load, ArrivalRate) or peak is None or not peak.estimate:
@@ -122,7 +119,7 @@ def within_the_peak(fit: Calibration, load: ArrivalRate | ClosedLoad, value: flo
 
 
 def drawn_under(
-    fit: Calibration, load: ArrivalRate | ClosedLoad, found: PossibleDevices | None = None
+    fit: Fit, load: ArrivalRate | ClosedLoad, found: PossibleDevices | None = None
 ) -> Callable[[float], Array]:
     """One measurement of the response (w,) of each possible device, at a value of the load."""
     devices = possible_devices(fit) if found is None else found
@@ -136,7 +133,7 @@ def drawn_under(
     return drawn
 
 
-def drawn_responses(fit: Calibration, load: Load) -> Array:
+def drawn_responses(fit: Fit, load: Load) -> Array:
     """Mean response times (w, m) under the values of ``load`` of possible devices, without the error of measurement."""
     if not isinstance(load, ArrivalRate | ClosedLoad):
         raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {load.plural}")
@@ -144,7 +141,7 @@ def drawn_responses(fit: Calibration, load: Load) -> Array:
     return np.array([load.present(found.curves, n, found.scv).response for n in load.values]).T
 
 
-def possible_devices(fit: Calibration, count: int = SPREAD) -> PossibleDevices:
+def possible_devices(fit: Fit, count: int = SPREAD) -> PossibleDevices:
     """``count`` devices drawn evenly from ``fit``, with their misfit along the curve."""
     chained = fit.is_seen_through_chain
     if not (chained or isinstance(fit.load_type, ClosedLoad)):
@@ -155,7 +152,7 @@ def possible_devices(fit: Calibration, count: int = SPREAD) -> PossibleDevices:
     top = reach(fit)
     deepest = max(fit.used) if fit.used and not chained else top / COVERED
     loads = np.unique(np.rint(np.geomspace(1, top, KNOTS)))
-    logs, rows = fit.device.drawn(loads, count=count)
+    logs, rows = drawn_devices(fit.device, loads, count=count)
     own = np.sqrt(fit.curve_model.process.own) * fit.table.misfit[rows]
     known = _known_scv(fit)
     unknown = np.exp(SCV_LOG_SD * normal_nodes(count, 2)[:, 1])
@@ -167,7 +164,7 @@ def possible_devices(fit: Calibration, count: int = SPREAD) -> PossibleDevices:
     return PossibleDevices(curves, unknown if known is None else np.full(count, known), own)
 
 
-def _known_scv(fit: Calibration) -> float | None:
+def _known_scv(fit: Fit) -> float | None:
     """The squared coefficient of variation of lone requests; None where nothing tells it."""
     if fit.law is not None:
         return law_from_dict(fit.law).scv
@@ -175,7 +172,7 @@ def _known_scv(fit: Calibration) -> float | None:
     return facts.alone.scv if isinstance(facts, ClosedFacts) and facts.alone is not None else None
 
 
-def knows_spread(fit: Calibration) -> bool:
+def knows_spread(fit: Fit) -> bool:
     """Whether the spread of service times is measured or fitted."""
     return fit.is_seen_through_chain or _known_scv(fit) is not None
 
@@ -191,7 +188,7 @@ def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Ar
     return np.asarray(np.where(served, present.response * np.exp(error), np.inf))
 
 
-def _require_served(fit: Calibration, found: PossibleDevices, load: ArrivalRate) -> None:
+def _require_served(fit: Fit, found: PossibleDevices, load: ArrivalRate) -> None:
     """Raise DataError for a rate that the device does not serve, or that needs more present than the fit covers."""
     rate, middle = max(load.values), found.middle
     last = float(np.exp(middle.log_rate[0, -1]))
@@ -238,7 +235,7 @@ def highest_rate(curve: Curves, load: ArrivalRate, scv: float) -> float | None:
     return low
 
 
-def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[str]:
+def _remarks(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
     """What the prediction assumes."""
     known = _known_scv(fit)
     spread = "service times may vary little or much (measure depth 1 with a histogram to narrow this)"
@@ -252,7 +249,7 @@ def _remarks(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[s
         yield f"a think time of {format_duration(load.thinking_s)}; {spread}"
 
 
-def doubts_under(fit: Calibration, found: PossibleDevices, load: Load) -> Iterator[str]:
+def doubts_under(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
     """What speaks against a prediction under ``load`` by the number present alone."""
     if isinstance(load, ArrivalRate) and (most := highest_rate(found.middle, load, found.middle_scv)) is not None:
         deepest = f"{found.middle.known:.3g}, {'the deepest measured' if fit.used else 'the knee of the data sheet'}"
@@ -260,7 +257,7 @@ def doubts_under(fit: Calibration, found: PossibleDevices, load: Load) -> Iterat
     yield from doubts_of_batches(fit)
 
 
-def doubts_of_batches(fit: Calibration) -> Iterator[str]:
+def doubts_of_batches(fit: Fit) -> Iterator[str]:
     """A remark where a lone request is surely faster than others, as in batches, and service times may vary."""
     known = _known_scv(fit)
     if not fit.used or not isinstance(fit.curve_model, OnsetPNorm) or (known is not None and known < CONSTANT):
@@ -272,3 +269,57 @@ def doubts_of_batches(fit: Calibration) -> Iterator[str]:
             f"a lone request takes {middle:.2g} times as long as others, as where they are handled in batches: what is "
             "present does not tell all then, and under other loads responses may be far longer"
         )
+
+
+def load_at_share(fit: Fit, asked: PeakShare) -> ArrivalRate | ClosedLoad:
+    """The loads whose predicted throughput is each share of the printed peak: rates, or as few as reach it.
+
+    Raises DataError for a fit without a peak throughput, and for a share that no load reaches.
+
+    >>> from calibrate import from_datasheet
+    >>> load_at_share(from_datasheet(idle_latency=80e-6, peak_iops=600e3), PeakShare([0.5]))
+    ArrivalRate([300000])
+    """
+    peak = fit.figures.get(PEAK)
+    if peak is None or not peak.estimate:
+        raise DataError(
+            f"{fit.series or 'the fit'} has no peak throughput to take a share of; give {fit.load_type.plural}"
+        )
+    rates = [share * peak.estimate for share in asked.shares]
+    if isinstance(asked.of, ClosedLoad):
+        rates = [_fewest_with(fit, rate, asked.of) for rate in rates]
+    return replace(asked.of, values=tuple(rates))
+
+
+def response_under(fit: Fit, load: ArrivalRate | ClosedLoad) -> Callable[[float], float]:
+    """The predicted mean response time at a load of this kind."""
+    if is_own_kind(fit.load_type, load) and not fit.is_seen_through_chain:
+        return lambda n: float(own_curve(fit, [n]).response_time_s[0])
+    drawn = drawn_under(fit, load)
+    return lambda n: within_the_peak(fit, load, n, float(np.quantile(drawn(n), 0.5, method="inverted_cdf")))
+
+
+def _fewest_with(fit: Fit, rate: float, load: ClosedLoad) -> float:
+    """The least load of this kind with the throughput ``rate``, N = X (R + Z); whole where they think."""
+    response, whole = response_under(fit, load), load.thinking_s > 0
+
+    def reaches(n: float) -> bool:
+        return n >= rate * (response(n) + load.thinking_s)
+
+    low = high = max(math.floor(rate * load.thinking_s), 1.0)
+    while not reaches(high):
+        low, high = high, 1.5 * high
+        if high > FARTHEST:
+            raise DataError(f"{fit.series or 'the fit'}: {format_rate(rate)} is beyond {load.at(FARTHEST)}")
+    found = first_load(reaches, low, high, whole=whole)
+    return found if whole else float(f"{found:.3g}")
+
+
+def first_load(reached: Callable[[float], bool], low: float, high: float, *, whole: bool) -> float:
+    """The first load from which on it is ``reached``; it is so at ``high``."""
+    low, high = (math.floor(low), math.ceil(high)) if whole else (low, high)
+    while high - low > (1 if whole else NEAR * high):
+        middle = math.sqrt(low * high)
+        middle = min(max(round(middle), low + 1), high - 1) if whole else middle
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return float(high)

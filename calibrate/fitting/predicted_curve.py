@@ -1,29 +1,21 @@
-"""Predicted curves: throughput and response time at given loads, each with its band."""
+"""What a fit answers: throughput and response time at given loads, each with its band, and the knee."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from calibrate.inference.weights import quantiles
-from calibrate.models.calibration import Calibration, is_open
-from calibrate.models.closed_models import DECLINE_FROM, ClosedModel
-from measure.errors import DataError
-from measure.loads import ArrivalRate, Bandwidth, Clients, ClosedLoad, CountedLoad, InjectedDelay, Load, ThroughputLoad
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, with_interval
+from measure.loads import Clients, Load, ThroughputLoad
+from measure.units import counted, format_duration, with_interval
 from qsim.result import Result
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
-
-BEYOND = 1.001
-"""Relative tolerance above the highest bandwidth."""
 
 SHOWN = 5
 """The most loads in a short text."""
@@ -128,115 +120,41 @@ class Prediction(Result):
         return "\n".join([table(*without_empty(header, rows), left=0), *remarks])
 
 
-def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
-    """Throughput and response time at the loads ``at``, with bands, by a fitted (or data-sheet) model.
+@dataclass(frozen=True)
+class Knee:
+    """A knee with its interval: ``load`` is the estimate, ``low`` and ``high`` the ends of its interval.
 
-    ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
-    not positive (zero is allowed for an injected delay) or not finite.
+    ``throughput_per_s`` and ``response_time_s`` are the predicted ones at that load. ``load`` is None where the knee
+    is beyond any possible load; ``note`` then says so. ``identified`` is False where its interval spans more than a
+    factor of two, ``sharp`` where the bend is too soft to be a knee.
 
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> predict(drive, [1, 8, 64]).load.tolist()
-    [1.0, 8.0, 64.0]
+    >>> round(drive.knee.load), drive.knee.definition
+    (48, 'N* = R1 Xpeak, both from the data sheet')
     """
-    loads = np.atleast_1d(np.asarray(at, dtype=float))
-    allows_zero = isinstance(fit.load_type, InjectedDelay)
-    bad = ~np.isfinite(loads) | ((loads < 0) if allows_zero else (loads <= 0))
-    if loads.size == 0 or bad.any():
-        what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
-        least = "zero or more" if allows_zero else "greater than zero"
-        raise ValueError(f"cannot predict at load {what}: every load must be {least}")
-    _check_reach(fit, loads)
-    shares = (0.5, *fit.shares)
-    if not isinstance(fit.load_type, ThroughputLoad):
-        x, x_low, x_high = _throughputs(fit, loads, shares)
-    else:  # throughput equals arrivals, up to the peak
-        known = fit.table.moments(lambda values: fit.curve_model.curve(values, loads)[0])
-        x, x_low, x_high = np.exp(quantiles(*known, fit.table.weight, shares))
-    if isinstance(fit.load_type, ClosedLoad):
-        r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
-    else:
-        r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
-        r_high = np.where(_not_served(fit, loads) > 1 - shares[2], np.inf, r_high)
-    columns = (loads, x, x_low, x_high, r, r_low, r_high)
-    return Prediction(*columns, fit.level, fit.load_type, _not_covered(fit, loads), fit.block_bytes)
 
+    load: float | None
+    low: float | None
+    high: float | None
+    throughput_per_s: float
+    response_time_s: float
+    definition: str
+    load_name: str
+    identified: bool = True
+    note: str = ""
+    throughput_low_per_s: float | None = None
+    throughput_high_per_s: float | None = None
+    sharp: bool = True
 
-def _not_served(fit: Calibration, loads: Array) -> Array:
-    """The probability (m,) that the peak lies below each of ``loads``, where these are rates of arrivals."""
-    if not isinstance(fit.load_type, ArrivalRate):
-        return np.zeros(len(loads))
-    served = fit.curve_model.curve(fit.table.values, loads)[0] >= loads
-    return np.asarray(fit.table.weight @ ~served)
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return asdict(self)
 
-
-def is_own_kind(measured: Load, asked: Load) -> bool:
-    """Whether a load is of the kind that was measured; depths and clients who do not think are one kind."""
-    closed = all(isinstance(load, ClosedLoad) and getattr(load, "think", 0.0) == 0 for load in (measured, asked))
-    return (closed and is_open(measured) == is_open(asked)) or replace(measured, values=()) == replace(asked, values=())
-
-
-def _check_reach(fit: Calibration, loads: Array) -> None:
-    """Raise DataError for a bandwidth above the highest measured: the peak is unknown, and errors are 70 % and more."""
-    if not isinstance(fit.load_type, Bandwidth) or not fit.used:
-        return
-    highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
-    if loads.max() > highest * BEYOND:
-        what = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
-        raise DataError(
-            f"{fit.series}: {format_bandwidth(float(loads.max()))} is beyond {what}, {format_bandwidth(highest)}; "
-            "calibrate on a higher bandwidth"
-        )
-
-
-def _throughputs(fit: Calibration, loads: Array, shares: tuple[float, ...]) -> Array:
-    """Quantiles (k, m) of the throughput; for services beyond the deepest load and the knee with their collapse.
-
-    A closed curve's own median, ``shares[0]``, stays at or below the printed peak, which is sought at few loads.
-    """
-    found = fit.measurements(loads).quantiles(shares)
-    if isinstance(fit.load_type, ClosedLoad) and isinstance(fit.curve_model, ClosedModel):
-        found[0] = np.minimum(found[0], fit.asymptotes[1].estimate or np.inf)
-        found[1] = np.minimum(found[1], found[0])
-    if fit.collapse is not None:
-        start, power = fit.collapse
-        return np.asarray(found * np.minimum(start / loads, 1.0) ** power)
-    if (origin := collapses_beyond(fit)) is not None and (beyond := loads > origin).any():
-        from calibrate.models.collapse import SHARES, collapsing
-
-        deeper = loads[beyond]
-        found[:, beyond] = collapsing(fit.measurements(deeper).quantiles(SHARES), deeper, origin, shares)
-    return found
-
-
-def collapses_beyond(fit: Calibration) -> float | None:
-    """The load beyond which the throughput of a service may collapse; None for a device without that hazard."""
-    if not (isinstance(fit.load_type, CountedLoad) and fit.used) or _declines(fit):
-        return None
-    return max(*fit.used, fit.crossing or 0.0)
-
-
-def _declines(fit: Calibration) -> bool:
-    """Whether the fitted curve itself falls past its peak."""
-    return isinstance(fit.curve_model, ClosedModel) and fit.curve_model.declines
-
-
-def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
-    """Notes on unmeasured depths where throughput may decline."""
-    load = fit.load_type
-    is_service = isinstance(load, CountedLoad) and bool(fit.used)
-    covered = max(fit.used) if is_service else max((*fit.used, DECLINE_FROM - 1))
-    if not isinstance(load, ClosedLoad) or _declines(fit) or loads.max() <= covered:
-        return ()
-    if is_service:
-        return (
-            f"nothing is known beyond {load.at(covered)}, the most that were measured: many servers lose throughput "
-            f"there, and the bands allow for it; measure {load.more}",
-        )
-    return (
-        f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
-        f"measure {load.at(loads.max())}, and the curve follows it",
-    )
+    def place(self) -> dict[str, float | None]:
+        """The load with its interval and the throughput there, JSON-ready."""
+        throughput = None if self.load is None else self.throughput_per_s
+        return {"load": self.load, "low": self.low, "high": self.high, "throughput_per_s": throughput}
 
 
 def grid(low: float, high: float, points: int = 72) -> Array:

@@ -10,8 +10,6 @@
              it is N* (0.9^-p - 1)^(-1/p): it moves with the sharpness p, so that its interval is wider than that of
              N*, and it is sure only where points near it show the bend
 
-objective    the heaviest load whose predicted response stays within a time; doubling: what twice a load buys
-
 ``tangent``  of loads that are not closed: rho* = 1 / (1 + sqrt(a / L0)) for a latency curve R = L0 + a rho / (1 - rho):
              the load of maximal power X / R (Kleinrock, ICC 1979), where a line through the origin touches the curve.
              Power is flat there, so that what the model misses moves it far: its interval holds all loads as good
@@ -20,22 +18,22 @@ objective    the heaviest load whose predicted response stays within a time; dou
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import Prediction, predict
-from calibrate.inference.parameters import ROUGH, Array
-from calibrate.inference.weights import SPREAD, middle, reaching, widened
-from calibrate.models.calibration import Calibration
+from calibrate.fitting.fit import BANDWIDTH, PEAK, Fit
+from calibrate.fitting.own_load import expected, is_own_kind, measurements, own_curve
+from calibrate.fitting.predicted_curve import Knee, Prediction
+from calibrate.inference.parameters import ROUGH, Array, Estimate
+from calibrate.inference.weights import SPREAD, Quantity, middle, reaching, widened
 from calibrate.models.closed_models import ClosedModel
-from calibrate.models.curves import CurveModel
+from calibrate.models.curves import CurveModel, estimates
 from calibrate.points import Z90
-from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, Load, ThroughputLoad
-from measure.units import CACHE_LINE_BYTES, format_duration
-from qsim.errors import InvalidParameterError
+from measure.errors import DataError
+from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
+from measure.units import CACHE_LINE_BYTES
 
 SOFT = 0.5
 """A knee at which less than this share of the peak is reached is not sharp."""
@@ -56,7 +54,8 @@ REACH = 64.0
 CHAINED_STEPS, CHAINED_REACH = 64, 4.0
 """The same where each load costs a chain."""
 
-PEAKS = ("Xmax", "B")
+AMONG, BEYOND, HIGHEST = 32, np.geomspace(1.1, 32.0, 16), 3
+"""Number of loads among the points, and multiples of the deepest one, whose highest so many are predicted."""
 
 FEW = 64
 """Number of representative devices of a model whose curve is computed by a loop, not a formula."""
@@ -64,107 +63,134 @@ FEW = 64
 AROUND, BESIDE, TRIED, PASSES = 8.0, 1.2, 14, 2
 """Loads tried on the predicted curve to either side of an estimate, their number, and how often, closer each time."""
 
-PAST = 2.0
-"""An objective is sought to this multiple of the load at which the peak itself takes the time."""
-
-FURTHER = 64
-"""Loads tried beyond those of the fit's own curves."""
-
-DEEPEST = 2.0**14
-"""The deepest queue tried on a curve that is computed step by step."""
-
 NO_FURTHER = 4
 """No objective beyond this multiple of the deepest calibrated load is identified."""
-
-ROUNDING = 1e-9
-"""Relative tolerance of an objective for rounding."""
 
 Ends = tuple[float | None, float | None]
 
 
-@dataclass(frozen=True)
-class Knee:
-    """A knee with its interval: ``load`` is the estimate, ``low`` and ``high`` the ends of its interval.
+def predict(fit: Fit, at: Sequence[float] | Array | Load | PeakShare, *, refuse: bool = True) -> Prediction:
+    """Throughput and response time with bands, by a fitted (or data-sheet) model.
 
-    ``throughput_per_s`` and ``response_time_s`` are the predicted ones at that load. ``load`` is None where the knee
-    is beyond any possible load; ``note`` then says so. ``identified`` is False where its interval spans more than a
-    factor of two, ``sharp`` where the bend is too soft to be a knee.
+    ``at``: loads in the unit of the fit (outstanding requests; injected delay), or a load of another kind with its
+    values: ``ArrivalRate([2e3, 8e3])``, ``Clients([10, 100], think=1.0)``, or shares of the peak, as
+    ``PeakShare([0.6, 0.8])``. Without ``refuse`` a rate that is not served has a response time of a million lone
+    requests, as beside one that was measured.
 
-    >>> from calibrate import from_datasheet
+    Raises ValueError for a load that is not positive (zero is allowed for an injected delay) or not finite, and for
+    clients with an unknown think time; DataError for a rate that is not served, or that needs more requests present
+    than the fit covers, and for a kind of load that the fit does not predict.
+
+    >>> from calibrate import from_datasheet, predict
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> round(drive.knee.load), drive.knee.definition
-    (48, 'N* = R1 Xpeak, both from the data sheet')
+    >>> predict(drive, [1, 8, 64]).load.tolist()
+    [1.0, 8.0, 64.0]
+    >>> strangers = predict(drive, ArrivalRate([60e3, 400e3]))
+    >>> [f"{1e6 * time:.0f}" for time in strangers.response_time_s]
+    ['82', '96']
     """
+    if isinstance(at, PeakShare):
+        from calibrate.fitting.other_loads import load_at_share
 
-    load: float | None
-    low: float | None
-    high: float | None
-    throughput_per_s: float
-    response_time_s: float
-    definition: str
-    load_name: str
-    identified: bool = True
-    note: str = ""
-    throughput_low_per_s: float | None = None
-    throughput_high_per_s: float | None = None
-    sharp: bool = True
+        at = load_at_share(fit, at)
+    if fit.is_seen_through_chain:
+        at = at if isinstance(at, Load) else replace(fit.load_type, values=tuple(np.atleast_1d(at)))
+    elif not isinstance(at, Load) or is_own_kind(fit.load_type, at):
+        return own_curve(fit, at.values if isinstance(at, Load) else at)
+    if not isinstance(at, (ArrivalRate, ClosedLoad)):
+        raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {at.plural}")
+    from calibrate.fitting.other_loads import predict_under
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, SI units."""
-        return asdict(self)
-
-    def place(self) -> dict[str, float | None]:
-        """The load with its interval and the throughput there, JSON-ready."""
-        throughput = None if self.load is None else self.throughput_per_s
-        return {"load": self.load, "low": self.low, "high": self.high, "throughput_per_s": throughput}
+    return predict_under(fit, at, refuse=refuse)
 
 
-def knee_of(fit: Calibration) -> Knee:
+def figures_of(fit: Fit) -> Mapping[str, Estimate]:
+    """``fit.figures``: those of a closed load are read off its curve."""
+    if fit.given is not None:
+        return fit.given
+    columns = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
+    priors = {p.name: p.prior_log_sd for p in fit.curve_model.parameters(*columns) if p.prior_log_sd is not None}
+    found = estimates(fit.curve_model, fit.table, priors, fit.level, fit.between_runs)
+    if not isinstance(fit.curve_model, ClosedModel):
+        return found
+    return {**found, **{name: e for name, e in _read_off(fit, found).items() if name in found}}
+
+
+def asymptotes_of(fit: Fit) -> tuple[Estimate, Estimate]:
+    """``fit.asymptotes``: the idle latency and the peak of a closed model."""
+    both = _read_off(fit, fit.figures)
+    return both["R1"], both[PEAK]
+
+
+def _read_off(fit: Fit, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The idle latency and the peak of a closed model: of points under closed loads, those of the predicted curve.
+
+    The curve follows what the points say beyond the model. Where all that is predicted lies below the peak that the
+    model's curve tends to, the peak is that. A device drawn from a fit has its row's own, so that draws are as
+    uncertain as the interval.
+    """
+    model = fit.closed_model
+    idle = found.get("R1") or _estimate(fit, "s", model.lone)
+    peak = found.get(PEAK) or _estimate(fit, "1/s", model.peak)
+    if fit.given is not None or not fit.used or fit.is_seen_through_chain or len(fit.table) == 1:
+        return {"R1": idle, PEAK: peak}
+    served, highest = fit.used_throughput_per_s, peak.estimate or 0.0
+    lone, *others = _of_curve(fit)
+    if fit.known_peak_per_s is None:
+        highest = max(highest, lone, *others)
+    seen = [] if model.declines else [max(served)]
+    return {"R1": idle.moved_to(1 / lone), PEAK: peak.moved_to(highest, *seen)}
+
+
+def _of_curve(fit: Fit) -> list[float]:
+    """The predicted throughput of a lone request, then the highest ones among the points and beyond them."""
+    deepest = max(fit.used)
+    among = np.unique([*fit.used, *np.geomspace(min(fit.used), deepest, AMONG)])
+    best = (loads[np.argsort(expected(fit, loads))[-HIGHEST:]] for loads in (among, deepest * BEYOND))
+    return [float(x) for x in measurements(fit, np.concatenate([[1.0], *best])).quantiles((0.5,))[0]]
+
+
+def _estimate(fit: Fit, unit: str, quantity_of: Quantity) -> Estimate:
+    estimate, low, high = middle(fit.table, quantity_of, fit.level)
+    low, high = widened(low, estimate, high, fit.between_runs, fit.level)
+    return Estimate(estimate, low, high, high < ROUGH * low, unit)
+
+
+def knee_of(fit: Fit) -> Knee:
     """The knee of ``fit``: N* for closed loads, else by the definition of its model."""
     load = fit.crossing
     return _tangent(fit) if load is None else _closed(fit, load)
 
 
-def still_rises(fit: Calibration) -> bool:
+def still_rises(fit: Fit) -> bool:
     """Whether twice the deepest load of a closed fit would still raise its throughput by ``GAIN``."""
     if not fit.used or not isinstance(fit.load_type, ClosedLoad):
         return False
-    now, twice = curve_of(fit, [max(fit.used), 2 * max(fit.used)]).throughput_per_s
+    now, twice = predict(fit, [max(fit.used), 2 * max(fit.used)], refuse=False).throughput_per_s
     return bool(twice > GAIN * now)
 
 
-def curve_of(fit: Calibration, loads: Sequence[float] | Array, under: Load | None = None) -> Prediction:
-    """The predicted curve of ``fit`` at ``loads`` of the kind ``under``, else its own, on which all readings lie."""
-    if under is None and not fit.is_seen_through_chain:
-        return predict(fit, loads)
-    from calibrate.fitting.other_loads import predict as through_the_chain
-
-    at = loads if under is None else replace(under, values=tuple(loads))
-    return through_the_chain(fit, at, refuse=False)
-
-
-def _closed(fit: Calibration, load: float) -> Knee:
+def _closed(fit: Fit, load: float) -> Knee:
     (idle, most), model = fit.asymptotes, fit.closed_model
     _, low, high = middle(fit.table, model.knee_load, fit.level)
     low, high = widened(min(low, load), load, max(high, load), fit.between_runs, fit.level)
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
-    at = predict(fit, [load]).throughput_per_s[0]
-    rises = still_rises(fit)
+    at = own_curve(fit, [load]).throughput_per_s[0]
     return Knee(
         load=load,
         low=low,
         high=high,
         throughput_per_s=float(at),
         response_time_s=float(load / at) - fit.load_type.thinking_s,
-        definition=f"{model.knee_definition}{_lacking(fit, rises=rises)}",
+        definition=f"{model.knee_definition}{_lacking(fit)}",
         load_name=fit.load_name,
-        identified=bool(high / low < ROUGH) and idle.identified and most.identified and not rises,
+        identified=bool(high / low < ROUGH) and idle.identified and most.identified and not fit.rises,
         note=beyond(fit, load),
         sharp=bool(at >= SOFT * (most.estimate or np.inf)),
     )
 
 
-def users_at_knee(fit: Calibration, think_s: float) -> tuple[float, float, float]:
+def users_at_knee(fit: Fit, think_s: float) -> tuple[float, float, float]:
     """The number of users who think for ``think_s`` seconds from which they queue, (R1 + Z) Xpeak, with its interval.
 
     Of a fit to a closed load: the printed figures, and the same in each possible device.
@@ -181,17 +207,17 @@ def users_at_knee(fit: Calibration, think_s: float) -> tuple[float, float, float
     return load, *widened(min(low, load), load, max(high, load), fit.between_runs, fit.level)
 
 
-def _lacking(fit: Calibration, *, rises: bool) -> str:
+def _lacking(fit: Fit) -> str:
     """What of the product was not measured."""
     if not fit.used:
         return ", both from the data sheet" if SHEET in fit.details else ""
     lone = "" if min(fit.used) == 1 or fit.load_type.thinking_s else f"{fit.load_type.at(1)} was not measured"
-    peak = f"throughput still rises at {fit.load_type.at(max(fit.used))}" if rises else ""
+    peak = f"throughput still rises at {fit.load_type.at(max(fit.used))}" if fit.rises else ""
     lacking = "; ".join(filter(None, (lone, peak)))
     return f": {lacking}" if lacking else ""
 
 
-def _tangent(fit: Calibration) -> Knee:
+def _tangent(fit: Fit) -> Knee:
     """The knee by the model's own definition."""
     model, delay = fit.curve_model, isinstance(fit.load_type, InjectedDelay)
     moves = float(np.hypot(fit.between_runs, _flatness(fit)))
@@ -226,7 +252,7 @@ def _tangent(fit: Calibration) -> Knee:
     )
 
 
-def _flatness(fit: Calibration) -> float:
+def _flatness(fit: Fit) -> float:
     """The relative standard deviation of the load of maximal power X / R due to the misfit.
 
     All loads whose power is within the typical misfit of the maximum are equally good: they are taken as a 90 %
@@ -242,7 +268,7 @@ def _flatness(fit: Calibration) -> float:
     return float(0.5 * np.log(near.max() / near.min()) / Z90)
 
 
-def beyond(fit: Calibration, load: float) -> str:
+def beyond(fit: Fit, load: float) -> str:
     """A remark on a load beyond all that were calibrated on; empty for others."""
     if not fit.used or load <= max(fit.used):
         return ""
@@ -263,7 +289,7 @@ class CurvePaths:
     is_closed: bool
 
 
-def paths(fit: Calibration, knee: float | None) -> CurvePaths:
+def paths(fit: Fit, knee: float | None) -> CurvePaths:
     """Curves of representative devices of the fit, far beyond the load of its ``knee``."""
     model = fit.curve_model
     values, _ = fit.table.spread(SPREAD if model.is_formula else FEW)
@@ -281,10 +307,10 @@ def paths(fit: Calibration, knee: float | None) -> CurvePaths:
 def _peak(model: CurveModel, values: Array) -> Array | None:
     """The peak (n,) that a model reports, in the unit of the load where that is a throughput."""
     named = model.report(values)
-    return next((named[name][1] for name in PEAKS if name in named), None)
+    return next((named[name][1] for name in (PEAK, BANDWIDTH) if name in named), None)
 
 
-def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array:
+def _followed(fit: Fit, peak: Array | None, knee: float | None) -> Array:
     """Loads from light to heavy: depths and rates rise, delays fall."""
     used = max(fit.used) if fit.used else 1.0
     if isinstance(fit.load_type, ThroughputLoad):  # the load is the throughput
@@ -326,12 +352,12 @@ def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
     return (low if 0 < low < np.inf else None), (high if 0 < high < np.inf else None)
 
 
-def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
+def ninety_of(fit: Fit) -> Knee:
     """The load at 90 % of the printed peak of ``fit`` on its predicted curve, and its interval over possible devices.
 
     ``load`` is None where no load reaches it.
     """
-    definition = f"{100 * USUAL:g} % of the peak throughput"
+    definition, path = f"{100 * USUAL:g} % of the peak throughput", paths(fit, fit.knee.load)
     places = first_reaching(path.throughput / (USUAL * path.peak[:, None]))
     if path.is_closed:  # the least load is one request
         places = np.where(np.isnan(places), 0.0, places)
@@ -348,13 +374,13 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     load, throughput, response = _where_it_is_had(fit, path, load, places)
     if not isinstance(fit.load_type, InjectedDelay):
         note = note or beyond(fit, load)
-    low, high, known = _interval(fit, load, (low, high), float(path.load[0]) if path.is_closed else 0.0)
+    low, high, known = interval_with(fit, load, (low, high), float(path.load[0]) if path.is_closed else 0.0)
     if path.is_closed:
-        known = known and fit.asymptotes[1].identified and not still_rises(fit) and measured_near(fit, load, low, high)
+        known = known and fit.asymptotes[1].identified and not fit.rises and measured_near(fit, load, low, high)
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 
 
-def measured_near(fit: Calibration, load: float, low: float | None, high: float | None) -> bool:
+def measured_near(fit: Fit, load: float, low: float | None, high: float | None) -> bool:
     """Whether ``load`` rests on points near it: one in its interval, or one on either side, ``ROUGH`` apart at most.
 
     Between points further apart a few noisy ones that agree by chance make a soft bend look sharp, and so the interval
@@ -396,19 +422,19 @@ def ninety_among(loads: Array, throughput: Array, *, delays: bool = False) -> fl
     return float(np.exp(np.interp(0.0, np.log(heights), np.log(ends))))
 
 
-def _where_it_is_had(fit: Calibration, path: CurvePaths, near: float, places: Array) -> tuple[float, float, float]:
+def _where_it_is_had(fit: Fit, path: CurvePaths, near: float, places: Array) -> tuple[float, float, float]:
     """The load at 90 % of the peak, ``near`` the median of possible devices, with throughput and response there."""
     if not isinstance(fit.curve_model, ClosedModel) or not path.is_closed:
         throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
         return near, throughput, response
     wanted = USUAL * (fit.asymptotes[1].estimate or math.nan)
     load = _first_on_the_curve(fit, wanted, near)
-    if load == 1 and (more := float(curve_of(fit, [1.0]).throughput_per_s[0])) > wanted:  # no load is less
+    if load == 1 and (more := float(predict(fit, [1.0], refuse=False).throughput_per_s[0])) > wanted:  # no load is less
         wanted = more
     return load, wanted, load / wanted - fit.load_type.thinking_s
 
 
-def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
+def _first_on_the_curve(fit: Fit, wanted: float, near: float) -> float:
     """The first load with the throughput ``wanted`` on the predicted curve; ``near`` where it has none near that."""
     tried = np.array([1 / BESIDE, BESIDE])  # each load costs a chain
     if not fit.is_seen_through_chain:
@@ -418,7 +444,7 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
         tried = np.concatenate([[1.0 / near], beside, further, bends[bends <= farthest]])
     loads, load = np.unique(np.maximum(near * tried, 1.0)), near
     for _ in range(PASSES):
-        place = first_reaching(curve_of(fit, loads).throughput_per_s[None] / wanted)
+        place = first_reaching(predict(fit, loads, refuse=False).throughput_per_s[None] / wanted)
         if not np.isfinite(place[0]):
             return 1.0 if np.isnan(place[0]) and loads[0] == 1 else load
         load, before = float(load_at(loads, place)[0]), min(int(place[0]), len(loads) - 2)
@@ -426,8 +452,8 @@ def _first_on_the_curve(fit: Calibration, wanted: float, near: float) -> float:
     return load
 
 
-def _interval(
-    fit: Calibration, load: float, ends: Ends, least: float = 0.0, most: float = math.inf
+def interval_with(
+    fit: Fit, load: float, ends: Ends, least: float = 0.0, most: float = math.inf
 ) -> tuple[float | None, float | None, bool]:
     """An interval with the estimate and what moves between runs, from ``least`` to ``most``; whether it is narrow."""
     low, high = (None if end is None else side(end, load) for side, end in zip((min, max), ends, strict=True))
@@ -446,152 +472,3 @@ def _along(values: Array, index: Array) -> Array:
     every = np.arange(len(rows))
     step = rows[every, before + 1] - rows[every, before]
     return np.asarray(rows[every, before] + (place - before) * step)
-
-
-@dataclass(frozen=True)
-class Doubling:
-    """What twice a ``load`` buys: throughput and response at both, and the factor on the throughput with its interval.
-
-    >>> from calibrate import from_datasheet
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> bought = doubling(drive, 8.0)
-    >>> round(bought.gain, 2), bought.low < bought.gain < bought.high
-    (1.94, True)
-    """
-
-    load: float
-    throughput_per_s: tuple[float, float]
-    response_time_s: tuple[float, float]
-    low: float
-    high: float
-
-    @property
-    def gain(self) -> float:
-        """The factor on the throughput."""
-        return self.throughput_per_s[1] / self.throughput_per_s[0]
-
-
-def doubling(fit: Calibration, load: float) -> Doubling:
-    """What twice a closed ``load`` buys on the predicted curve of ``fit``."""
-    loads = np.array([load, 2 * load])
-    curve = curve_of(fit, loads)
-    x, r = curve.throughput_per_s.tolist(), curve.response_time_s.tolist()
-    logs, gain = np.log(loads / possible_responses(fit, loads)), x[1] / x[0]
-    low, high = np.exp(np.quantile(logs[:, 1] - logs[:, 0], fit.shares)).tolist()
-    return Doubling(load, (x[0], x[1]), (r[0], r[1]), min(low, gain), max(high, gain))
-
-
-def objective_knee(fit: Calibration, time_s: float) -> Knee:
-    """The heaviest load whose predicted mean response time stays within ``time_s``.
-
-    It is where the predicted curve, with its misfit, reaches the time; its interval is that of the same crossing on
-    possible curves of the device. Its load is None where no load meets the objective, or all that are looked at do.
-    Raises ValueError for a time that is not positive.
-
-    >>> from calibrate import from_datasheet, objective_knee
-    >>> round(objective_knee(from_datasheet(idle_latency=80e-6, peak_iops=600e3), 200e-6).load)
-    110
-    """
-    check_objective(time_s)
-    loads = _looked_at(fit, time_s)
-    longest = time_s * (1 + ROUNDING)
-    load, lightest_s = _last_within(fit, loads, longest)
-    if fit.load_type.thinking_s and 1 <= load < math.inf:  # whole users
-        load = float(math.floor(load))
-    near = loads if not 0 < load < math.inf else loads[(loads >= load / AROUND) & (loads <= load * AROUND)]
-    ends = ends_of(load_at(near, first_reaching(possible_responses(fit, near) / longest)), fit.level)
-    return mean_objective(fit, time_s, load, ends, loads, lightest_s)
-
-
-def _last_within(fit: Calibration, loads: Array, longest: float) -> tuple[float, float]:
-    """The load among ``loads`` at which the predicted response takes ``longest``; the response at the lightest."""
-    tried, load, lightest_s = loads, math.nan, math.nan
-    for number in range(PASSES + 1):
-        times = curve_of(fit, tried).response_time_s
-        place = first_reaching(times[None] / longest)
-        load, lightest_s = float(load_at(tried, place)[0]), lightest_s if number else float(times[0])
-        if not 0 < load < math.inf or int(place[0]) == place[0]:
-            break
-        before = int(place[0])
-        tried = load_at(tried, np.linspace(before, before + 1, TRIED))
-    return load, lightest_s
-
-
-def mean_objective(
-    fit: Calibration, time_s: float, load: float, ends: Ends, loads: Array, lightest_s: float, under: Load | None = None
-) -> Knee:
-    """``objective_at`` for the mean response time: at the end of its interval no more is served than at the peak's.
-
-    ``lightest_s`` is the response at the lightest of the ``loads``.
-    """
-    kind, peak = fit.load_type if under is None else under, fit.peak
-    most = math.inf
-    if peak is not None and peak.high is not None and not isinstance(kind, InjectedDelay):
-        takes = 1.0 if isinstance(kind, ThroughputLoad) else time_s + kind.thinking_s
-        most = peak.high * takes  # N = X (R + Z)
-    definition = f"mean response time within {format_duration(time_s)}"
-    lightest = f"the response takes {format_duration(lightest_s)}"
-    return objective_at(fit, load, ends, definition, loads, lightest, under=under, most=most)
-
-
-def possible_responses(fit: Calibration, loads: Array) -> Array:
-    """Mean response times (w, m) at ``loads`` (m,) of possible devices."""
-    from calibrate.fitting.device_station import falls
-
-    if fit.is_seen_through_chain:
-        from calibrate.fitting.other_loads import drawn_responses
-
-        return drawn_responses(fit, replace(fit.load_type, values=tuple(loads)))
-    closed = isinstance(fit.load_type, ClosedLoad)
-    logs, _ = fit.drawn(loads, "throughput" if closed else "response")
-    return loads / np.exp(logs + falls(fit, loads, len(logs))) if closed else np.exp(logs)
-
-
-def objective_at(
-    fit: Calibration,
-    load: float,
-    ends: Ends,
-    definition: str,
-    loads: Array,
-    lightest: str,
-    note: str = "",
-    under: Load | None = None,
-    most: float = math.inf,
-) -> Knee:
-    """The reading of an objective at ``load``, 0 where none of the ``loads`` meets it, infinity where all do.
-
-    The load is of the kind ``under``, else of that of ``fit``, and no possible device has more than ``most``.
-    """
-    kind = fit.load_type if under is None else under
-    if not 0 < load < math.inf:
-        first, last = (kind.place(kind.estimated_text(n)) for n in loads[[0, -1]])
-        note = f"met up to {last}, the heaviest load looked at" if load else f"even at {first} {lightest}"
-        return Knee(None, *ends, math.nan, math.nan, definition, kind.named, False, note)
-    low, high, known = _interval(fit, load, ends, most=most)
-    there = curve_of(fit, [load], under)
-    throughput, response = float(there.throughput_per_s[0]), float(there.response_time_s[0])
-    outstanding = load if under is None else throughput * response  # as deep as the fit's own load, which is closed
-    if not isinstance(fit.load_type, InjectedDelay) and (further := beyond(fit, outstanding)):
-        note = "; ".join(filter(None, (note, further)))
-        known = known and outstanding <= NO_FURTHER * max(fit.used)
-    return Knee(load, low, high, throughput, response, definition, kind.named, known, note)
-
-
-def check_objective(time_s: float) -> None:
-    """Raise InvalidParameterError for a time that is not positive."""
-    if not (math.isfinite(time_s) and time_s > 0):
-        raise InvalidParameterError("slo", f"must be a positive time, not {time_s!r}", value=time_s)
-
-
-def _looked_at(fit: Calibration, time_s: float) -> Array:
-    """Loads from light to heavy: of a closed load to where even the peak takes the time, as far as that is feasible."""
-    path = paths(fit, fit.crossing)
-    loads = path.load
-    if not isinstance(fit.load_type, ClosedLoad):  # no bandwidth is predicted beyond the highest
-        return loads[loads <= max(fit.used)] if isinstance(fit.load_type, Bandwidth) else loads
-    if fit.is_seen_through_chain:
-        deepest = PAST * (time_s + fit.load_type.thinking_s) * float(path.peak.max())
-        return np.unique(np.rint(np.geomspace(1, min(max(deepest, loads[-1]), DEEPEST), FURTHER)))
-    most = fit.load_type.most if fit.closed_model.is_formula else DEEPEST
-    deepest = min(PAST * time_s * float(path.peak.max()), most)
-    return np.append(loads, np.geomspace(loads[-1], max(deepest, loads[-1]), FURTHER + 1)[1:])

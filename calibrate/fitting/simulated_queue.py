@@ -18,10 +18,10 @@ from typing import Literal
 import numpy as np
 
 from calibrate.fitting.device_station import LEAST_SCV, law_of
+from calibrate.fitting.fit import Fit
 from calibrate.fitting.other_loads import PossibleDevices, knows_spread, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
-from calibrate.models.calibration import Calibration
 from measure.loads import ArrivalRate, ClosedLoad
 from qsim import Arrivals, Delay, Deterministic, Distribution, Gamma, Network, Station, simulate
 
@@ -48,7 +48,7 @@ class SimulatedQueue:
     law: str
 
 
-def simulated_queue(fit: Calibration, curve: Prediction, seed: int = 0) -> SimulatedQueue:
+def simulated_queue(fit: Fit, curve: Prediction, seed: int = 0) -> SimulatedQueue:
     """The simulated queue of ``fit`` at the whole loads from 1 on of its predicted ``curve``; there may be none.
 
     They may lie beyond the loads that its station covers, to compare with measurements there.
@@ -84,7 +84,7 @@ class _Servers:
     law: Distribution
 
     @classmethod
-    def of(cls, fit: Calibration, lone: float, peak: float, scv: float) -> _Servers:
+    def of(cls, fit: Fit, lone: float, peak: float, scv: float) -> _Servers:
         """Those of a response ``lone`` to a lone request and of a ``peak``."""
         servers = max(round(lone * peak), 1)
         mean = min(servers / peak, lone)
@@ -107,7 +107,7 @@ class _Servers:
 Queues = Literal["shared", "random"]
 
 
-def with_p99(fit: Calibration, curve: Prediction) -> Prediction:
+def with_p99(fit: Fit, curve: Prediction) -> Prediction:
     """``curve``, a prediction under arrivals or users who think, with the simulated p99 and its band at each load.
 
     >>> from calibrate import from_datasheet
@@ -131,9 +131,7 @@ def with_p99(fit: Calibration, curve: Prediction) -> Prediction:
     return replace(curve, p99_s=middle, p99_low_s=ends[0], p99_high_s=ends[1], notes=(*curve.notes, note))
 
 
-def _p99_at(
-    fit: Calibration, found: PossibleDevices, load: ArrivalRate | ClosedLoad, value: float
-) -> tuple[float, Array]:
+def _p99_at(fit: Fit, found: PossibleDevices, load: ArrivalRate | ClosedLoad, value: float) -> tuple[float, Array]:
     """The ratio of p99 to the mean of the middle device, and the p99 (n,) of the drawn ones."""
     middle = _devices(fit, found.middle.log_rate, np.array([found.middle_scv]))[0]
     wanted = float(load.present(found.middle, value, found.middle_scv).response[0])
@@ -156,6 +154,6 @@ def _ways(device: _Servers) -> tuple[Queues, ...]:
     return ("shared", "random") if device.servers > 1 else ("shared",)
 
 
-def _devices(fit: Calibration, log_rate: Array, scv: Array) -> list[_Servers]:
+def _devices(fit: Fit, log_rate: Array, scv: Array) -> list[_Servers]:
     rates = np.exp(log_rate)
     return [_Servers.of(fit, 1 / row[0], row.max(), float(v)) for row, v in zip(rates, scv, strict=True)]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from calibrate.fitting.fit import Fit, fit
+from calibrate.fitting.calibrating import fit
+from calibrate.fitting.fit import Fit
 from calibrate.fleet.odd import FALSE_ALARMS, LEAST, LIKE, Power, with_oddness
 from calibrate.fleet.workers import spread
 from calibrate.inference.parameters import how_sure

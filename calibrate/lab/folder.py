@@ -119,7 +119,7 @@ def _measured(source: LabSource, changed_ns: int) -> MeasuredData:
 
 @lru_cache(maxsize=KEPT)
 def _fitted(source: LabSource, series: str, changed_ns: int) -> Fit:
-    from calibrate.fitting.fit import fit
+    from calibrate.fitting.calibrating import fit
 
     sweep = source.load().select(series)
     return fit(sweep, sorted({float(n) for n in sweep.points["load"]}))

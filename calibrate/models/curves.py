@@ -12,8 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
-from calibrate.inference.weights import Weights
+import numpy as np
+
+from calibrate.inference.parameters import (
+    ASSUMED,
+    ROUGH,
+    Array,
+    Estimate,
+    MisfitPrior,
+    MisfitProcess,
+    Parameter,
+    quantity,
+)
+from calibrate.inference.weights import Weights, quantiles, widened
 from calibrate.points import Points
 from measure.loads import Load
 
@@ -88,3 +99,35 @@ class MemoryModel(CurveModel):
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(self.units.items())}
+
+
+def estimates(
+    model: CurveModel, table: Weights, prior_log_sd: Mapping[str, float], level: float, between_runs: float = 0.0
+) -> dict[str, Estimate]:
+    """The parameters that ``model`` reports; ``prior_log_sd`` are the widths of informative priors.
+
+    Times and rates also vary by the relative standard deviation ``between_runs``; the shape of a curve does not.
+    """
+    made: dict[str, Estimate] = {}
+    mean, deviation = table.moments(lambda rows: np.stack([v for _, v in model.report(rows).values()], axis=1))
+    log_sd = np.sqrt(table.weight @ ((mean - table.weight @ mean) ** 2 + deviation**2))
+    shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level), 0.05, 0.95)
+    with np.errstate(over="ignore"):  # infinite where a float cannot hold it
+        found = np.exp(quantiles(mean, deviation, table.weight, shares)).T.tolist()
+    reports = model.report(table.values[:1]).items()
+    for (name, (unit, _)), of_one, width in zip(reports, found, log_sd, strict=True):
+        estimate, low, high, least, most = of_one
+        if name == "c":  # servers are whole, although the curve that is fitted lets them be any number
+            low, high = float(np.floor(low)), float(np.ceil(high))
+        narrow, open_to = most / least <= ROUGH, "fits these points"
+        if unit:
+            low, high = widened(low, estimate, high, between_runs, level)
+            narrow, open_to = narrow and high / low < ROUGH, "may come in another run" if narrow else open_to
+        prior, note = prior_log_sd.get(name), ""
+        if prior is not None and width > ASSUMED * prior:
+            narrow = False
+            note = f"mostly its prior (a factor of {np.exp(prior):.2g} either way), not these points"
+        elif not narrow:
+            note = f"anything from {quantity(low, unit)} to {quantity(high, unit)} {open_to}"
+        made[name] = Estimate(estimate, low, high, narrow, unit, note)
+    return made

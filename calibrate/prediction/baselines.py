@@ -24,10 +24,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrate.fitting.fit import Fit, fit_points
+from calibrate.fitting.calibrating import fit_points
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.own_load import expected
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
-from calibrate.models.calibration import models_of
+from calibrate.models.choice import models_of
 from calibrate.models.closed_models import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm, shows_decline
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points, mape, residuals_pct
@@ -348,12 +350,12 @@ def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Ar
 def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:
     """Throughput and response (m,) at ``loads``: means of the logarithm."""
     if isinstance(fit.load_type, ClosedLoad):
-        throughput = fit.expected(loads)
+        throughput = expected(fit, loads)
         return throughput, loads / throughput
-    response = fit.expected(loads, "response")
+    response = expected(fit, loads, "response")
     if isinstance(fit.load_type, ThroughputLoad):
         return np.exp(fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, loads)[0])), response
-    return fit.expected(loads), response
+    return expected(fit, loads), response
 
 
 def _missed(points: Points, expected: tuple[Array, Array], at: Mask) -> tuple[float | None, float | None]:

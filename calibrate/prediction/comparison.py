@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.fit import OTHER_LOAD, Fit, doubts_of_its_points, fit
+from calibrate.fitting.calibrating import OTHER_LOAD, fit, missing_its_own_points
+from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_answer import knee_word
-from calibrate.fitting.predicted_curve import Prediction, grid, is_own_kind
-from calibrate.fitting.readings import Knee
+from calibrate.fitting.own_load import is_own_kind
+from calibrate.fitting.predicted_curve import Knee, Prediction, grid
 from calibrate.inference.parameters import Array, Mask
 from calibrate.next import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, points_of, residuals_pct
@@ -99,7 +100,7 @@ class Comparison(Result):
     def audit(self) -> tuple[Finding, ...]:
         """Findings of the audit of the curve, of the points and of the importer."""
         noticed = (f for f in self.sweep.findings if f.series in (None, self.series))
-        own = (*doubts_of_its_points(self.fit), *self._doubts_of_load())
+        own = (*missing_its_own_points(self.fit), *self._doubts_of_load())
         return (*audit(self.sweep, self.series), *own, *noticed)
 
     def _doubts_of_load(self) -> Iterator[Finding]:

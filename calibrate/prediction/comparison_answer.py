@@ -35,7 +35,7 @@ from measure.units import Figure, counted, format_duration, format_percent, sign
 from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
-    from calibrate.fitting.readings import Knee
+    from calibrate.fitting.predicted_curve import Knee
     from calibrate.inference.parameters import Array
     from calibrate.next import NextLoad
     from calibrate.points import Points

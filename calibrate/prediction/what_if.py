@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from calibrate.fitting.calibrating import fit_points
 from calibrate.fitting.device_station import points_again
-from calibrate.fitting.fit import NOTHING_USED, Fit, fit_points
+from calibrate.fitting.fit import NOTHING_USED, Fit
 from calibrate.fitting.fit_answer import figure_word, fit_answer
 from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.inference.weights import middle
-from calibrate.models.calibration import Calibration
 from calibrate.models.closed_models import ClosedModel, Copies
 from calibrate.models.structure import LEAST_RATIO, UNLIKELY, ServersAndDelay
 from measure.errors import DataError
@@ -131,12 +131,11 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
     return Scenario(changed, tuple(words), tuple(assumptions))
 
 
-def structure_fit(fit: Calibration, servers: int | None = None) -> Fit:
+def structure_fit(fit: Fit, servers: int | None = None) -> Fit:
     """``fit`` refitted as ``servers`` (None: unknown) and a delay. DataError where it is not of a closed sweep."""
     made = fit_points(points_again(fit), ServersAndDelay(servers), level=fit.level)
-    made = replace(made, details=fit.details, measured=fit.measured, law=fit.law)
-    made = replace(made, contradicted=fit.contradicted, doubted=fit.doubted)
-    return made if fit.used else replace(made, **NOTHING_USED)
+    known = {name: getattr(fit, name) for name in ("details", "measured", "law", "contradicted", "doubted")}
+    return replace(made, **known, **({} if fit.used else NOTHING_USED))
 
 
 def _stations(fit: Fit, change: WhatIf) -> tuple[Fit, list[str], list[str]]:

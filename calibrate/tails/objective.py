@@ -2,7 +2,7 @@
 
 Tails are those of ``calibrate.tails.percentiles``, simulated at depths half an octave apart and interpolated linearly
 in logarithms. The interval ends where the limits of the prediction reach the time. Objectives for the mean are in
-:mod:`calibrate.fitting.readings`.
+:mod:`calibrate.fitting.objectives`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.readings import (
-    NO_FURTHER,
-    ROUNDING,
-    Knee,
-    check_objective,
-    first_reaching,
-    load_at,
-    objective_at,
-)
+from calibrate.fitting.objectives import ROUNDING, check_objective, objective_at
+from calibrate.fitting.predicted_curve import Knee
+from calibrate.fitting.readings import NO_FURTHER, first_reaching, load_at
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError

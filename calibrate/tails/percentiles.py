@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.own_load import own_curve
 from calibrate.inference.parameters import Array
 from calibrate.points import Z90, points_of
 from calibrate.tails.results import MISFIT, QUANTILES, Structure, TailPoint, Tails, candidates, response
@@ -242,7 +242,7 @@ def fitted_tails(
     typical = {n: np.exp(np.median([np.log(_observed(h)) for h in several], axis=0)) for n, several in by_depth.items()}
     noise = _repeat_noise([by_depth[load] for load, one in pooled.items() if load in used and _has_shape(one)])
     depths = sorted(pooled) if at is None else [float(n) for n in at]
-    curve = dict(zip(depths, map(float, predict(fit, depths).response_time_s), strict=True))
+    curve = dict(zip(depths, map(float, own_curve(fit, depths).response_time_s), strict=True))
     return predict_tails(pooled, used, depths, curve=curve, noise=noise, typical=typical, seed=seed)
 
 

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import least_squares
 
-from calibrate.fitting.fit import fit_points
-from calibrate.fitting.predicted_curve import predict
+from calibrate import predict
+from calibrate.fitting.calibrating import fit_points
 from calibrate.models.curves import CurveModel
 from calibrate.models.memory_models import CurvePriors, DelayLaw, LawPriors, MemoryCurve
 from calibrate.next import fourth_point, to_calibrate_on

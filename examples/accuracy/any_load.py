@@ -21,9 +21,10 @@ import numpy as np
 import pandas as pd
 from known_database import service_s
 
-from calibrate.fitting.fit import Fit, fit_points
+from calibrate.fitting.calibrating import fit_points
+from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import Array
-from calibrate.models.calibration import ANY_LOAD, model_for
+from calibrate.models.choice import ANY_LOAD, model_for
 from calibrate.points import ClosedFacts, LoneRequests, OpenFacts, Points, points_of
 from measure.loads import ArrivalRate, Clients, Depth, Load
 from measure.sweep import Sweep

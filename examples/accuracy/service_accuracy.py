@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from calibrate import fit, predict
+from calibrate.fitting.own_load import measurements
 from measure import load
 from measure.errors import DataError
 from measure.loads import CountedLoad
@@ -37,7 +38,7 @@ def judged(sweep: Sweep) -> list[tuple[float, float, bool, bool]]:
         made = fit(sweep, used)
         rest = ~np.isin(loads, used)
         curve = predict(made, loads[rest])
-        plain = made.measurements(loads[rest]).quantiles((0.05, 0.95))
+        plain = measurements(made, loads[rest]).quantiles((0.05, 0.95))
         for i, (n, seen) in enumerate(zip(loads[rest], x[rest], strict=True)):
             holds = curve.throughput_low_per_s[i] <= seen <= curve.throughput_high_per_s[i]
             held = plain[0, i] <= seen <= plain[1, i]

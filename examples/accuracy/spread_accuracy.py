@@ -19,8 +19,8 @@ from accuracy_devices import Device, held_share, read_devices
 from numpy.typing import NDArray
 
 from calibrate import Points, predict
-from calibrate.fitting.fit import fit_points
-from calibrate.models.calibration import model_for
+from calibrate.fitting.calibrating import fit_points
+from calibrate.models.choice import model_for
 from calibrate.prediction.baselines import BASELINES
 
 Array = NDArray[np.float64]

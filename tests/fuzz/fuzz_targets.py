@@ -116,8 +116,8 @@ def store(content: bytes) -> object:
 
 
 def fit(content: bytes) -> object:
+    from calibrate import predict
     from calibrate.cli.files import read_fits
-    from calibrate.fitting.predicted_curve import predict
 
     path = Path(_folder()) / "fit.json"
     path.write_bytes(content)

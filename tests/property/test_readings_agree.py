@@ -17,8 +17,9 @@ from calibrate.cli.calibration.fits import fit_document
 from calibrate.course.front import _figures as course_figures
 from calibrate.course.front import measured_peak
 from calibrate.fitting.fit_answer import fit_answer, knee_figure, knee_word, peak_figure
+from calibrate.fitting.objectives import doubling
 from calibrate.fitting.predicted_curve import grid
-from calibrate.fitting.readings import doubling, still_rises
+from calibrate.fitting.readings import still_rises
 from calibrate.lab.run.duel import predicted_load
 from calibrate.lab.run.orders import Order
 from calibrate.points import points_of

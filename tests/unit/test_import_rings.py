@@ -1,6 +1,6 @@
 """No ring of imports, imports for types and those inside functions included.
 
-One form may lead back: a method of a result that imports a function and returns what that makes of ``self``.
+One form may lead back: a method that imports a function and returns what that makes of ``self``, or of its class.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def modules(package: str) -> dict[str, Path]:
 
 
 def imported(path: Path, known: dict[str, Path]) -> Iterator[str]:
-    """The names of the ``known`` modules that a file imports, anywhere in it but in methods that show ``self``."""
+    """The names of the ``known`` modules that a file imports, anywhere in it but in methods that are doors."""
     tree = ast.parse(path.read_text())
     shown = {id(part) for method in ast.walk(tree) if is_door(method) for part in ast.walk(method)}
     for node in (node for node in ast.walk(tree) if id(node) not in shown):
@@ -38,13 +38,21 @@ def imported(path: Path, known: dict[str, Path]) -> Iterator[str]:
 
 
 def is_door(node: ast.AST) -> bool:
-    """Whether it is a method of nothing but ``from module import function`` and ``return function(self, ...)``."""
+    """Whether a method is nothing but ``from module import function`` and ``return function(self, ...)``, or of cls."""
     if not isinstance(node, ast.FunctionDef):
         return False
     match node.body if ast.get_docstring(node) is None else node.body[1:]:
         case [ast.ImportFrom(names=[alias]), ast.Return(value=ast.Call(func=ast.Name(id=name), args=[first, *_]))]:
-            return alias.name == name and isinstance(first, ast.Name) and first.id == "self"
+            return alias.name == name and isinstance(first, ast.Name) and first.id in ("self", "cls")
     return False
+
+
+@pytest.mark.parametrize(
+    ("returned", "door"), [("f(self, 1)", True), ("f(cls, 1)", True), ("f(self.part)", False), ("f(1)", False)]
+)
+def test_only_a_method_that_hands_itself_over_may_lead_back(returned: str, door: bool) -> None:
+    (method,) = ast.parse(f"def m(self):\n    from module import f\n    return {returned}").body
+    assert is_door(method) == door
 
 
 @pytest.mark.parametrize("package", ["qsim", "measure", "calibrate"])

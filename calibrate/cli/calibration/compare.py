@@ -72,7 +72,7 @@ def compare(
     fail_on: o.FailOn = None,
 ) -> CommandResult:
     """Load, compare every series or the one named, print, report, check."""
-    from calibrate.models.calibration import model_named
+    from calibrate.models.choice import model_named
 
     if model is not None:
         model_named(model)
@@ -148,7 +148,7 @@ def _warn(devices: Mapping[str, Device]) -> None:
 
     What was corrected or computed is left out: the answer has a line on it.
     """
-    from calibrate.fitting.fit import matters
+    from calibrate.fitting.calibrating import matters
 
     for device, name in zip(devices.values(), devices if len(devices) > 1 else [""], strict=True):
         doubts = [
@@ -346,7 +346,7 @@ def calibrated_device(
     names = known_series(sweep.series, series, name)
 
     def compared(curve: str) -> Comparison:
-        from calibrate.fitting.left_out import with_unsteady_named
+        from calibrate.fitting.calibrating import with_unsteady_named
 
         loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
         made = calibrate.compare(sweep, loads, series=curve, model=model)

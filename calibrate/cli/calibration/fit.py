@@ -41,7 +41,7 @@ def fit(
     """Fit every series, or the one named, and keep the fits."""
     source = DataSource(data or (), dataset, columns)
     if model is not None:
-        from calibrate.models.calibration import model_named
+        from calibrate.models.choice import model_named
 
         model_named(model)
     if out is not None:

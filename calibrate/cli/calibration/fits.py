@@ -18,7 +18,7 @@ from measure.units import counted, format_duration, with_interval
 
 if TYPE_CHECKING:
     from calibrate import Fit, NextLoad
-    from calibrate.fitting.readings import Knee
+    from calibrate.fitting.predicted_curve import Knee
     from calibrate.inference.parameters import Estimate
 
 
@@ -49,7 +49,7 @@ def calibrated(
     names = known_series(sweep.series, series)
 
     def fitted(name: str) -> Fit:
-        from calibrate.fitting.left_out import with_unsteady_named
+        from calibrate.fitting.calibrating import with_unsteady_named
 
         made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
         return with_unsteady_named(calibrate.with_origin(made, sweep), sweep)
@@ -135,7 +135,7 @@ def asked_lines(
 
 def scalability_of(fit: Fit, sweep: measure.Sweep | None) -> Mapping[str, Estimate]:
     """Contention and coherency of a service, from all points of its curve."""
-    from calibrate.fitting.fit import scalability
+    from calibrate.fitting.calibrating import scalability
 
     if sweep is None or (fit.series not in sweep.series and len(sweep.series) > 1):
         return {}  # a data sheet's fit, without a curve

@@ -22,8 +22,8 @@ from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import DriveOptions
 from calibrate.cli.options import Page
 from calibrate.cli.parsing import Objective
-from calibrate.fitting.left_out import on_course, use_of
-from calibrate.fitting.readings import Doubling, doubling
+from calibrate.fitting.calibrating import on_course, use_of
+from calibrate.fitting.objectives import Doubling, doubling
 from calibrate.inference.parameters import quantity
 from measure.command import HOST_BUSY
 from measure.loads import Load, ThroughputLoad

@@ -71,7 +71,7 @@ class PredictedCurve:
     @property
     def under(self) -> ArrivalRate | ClosedLoad | None:
         """The kind of load that it is predicted under, where another was measured."""
-        from calibrate.fitting.predicted_curve import is_own_kind
+        from calibrate.fitting.own_load import is_own_kind
 
         load = self.curve.load_type
         other = isinstance(load, ArrivalRate | ClosedLoad) and not is_own_kind(self.fit.load_type, load)
@@ -232,9 +232,9 @@ def _share_lines(c: PredictedCurve) -> Iterator[str]:
     """Each share of the peak that --at asks for: the load, its mean and p99, and the closed load of that throughput."""
     if c.shares is None or c.then is not None:
         return
+    from calibrate.fitting.fit import PEAK
     from calibrate.fitting.fit_answer import figure_word
-    from calibrate.fitting.under_load import load_at_share
-    from calibrate.models.calibration import PEAK
+    from calibrate.fitting.other_loads import load_at_share
 
     load, own, show = c.curve.load_type, c.fit.load_type, c.fit.load_type.throughput_figure
     closed: Sequence[float] = ()

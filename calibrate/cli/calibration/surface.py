@@ -87,7 +87,7 @@ def surface(
         from calibrate.cli.calibration.surface_measured import measured_surface
 
         return measured_surface(data or (), budget, at, out, allow, page, details=details)
-    from calibrate.fitting.fit import matters
+    from calibrate.fitting.calibrating import matters
     from measure.findings import SEVERITIES
 
     source = DataSource(data or (), dataset, columns)

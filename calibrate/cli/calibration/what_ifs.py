@@ -91,8 +91,8 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve next to the present one's, with the assumptions."""
+    from calibrate.fitting.fit import PRESENT
     from calibrate.fitting.fit_answer import NINETY, QUEUEING, knee_line, ninety_line
-    from calibrate.models.calibration import PRESENT
     from measure.units import with_interval
 
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)

@@ -84,7 +84,7 @@ def _answer(sweep: Sweep) -> list[str]:
     """The knees and the peak of one measured curve, the knees of several; nothing where points are too few."""
     if isinstance(sweep.load_type, BufferSize) or sweep.points.groupby("series")["load"].nunique().min() < KNEE_FROM:
         return []
-    from calibrate.fitting.fit import fit
+    from calibrate.fitting.calibrating import fit
     from calibrate.fitting.fit_answer import fit_answer, knees_labelled
     from measure.errors import DataError
 

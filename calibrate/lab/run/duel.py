@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import grid
-from calibrate.fitting.readings import curve_of, ninety_among
+from calibrate.fitting.readings import ninety_among
 from calibrate.lab.run.known_queue import TIMES, doubling, predicted_doubling
 from calibrate.lab.run.look_alikes import looks
 from calibrate.lab.run.orders import Order
@@ -121,7 +121,8 @@ def predicted_load(order: Order, fit: Fit) -> float | None:
     if order.device == "known":
         return fit.knee.load
     loads = grid(min(order.loads), max(order.loads))
-    return ninety_among(loads, curve_of(fit, loads).throughput_per_s, delays=isinstance(order.load_type, InjectedDelay))
+    throughput = fit.predict(loads, refuse=False).throughput_per_s
+    return ninety_among(loads, throughput, delays=isinstance(order.load_type, InjectedDelay))
 
 
 def true_rows(order: Order) -> list[dict[str, float]]:

@@ -14,9 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from calibrate.fitting.fit import Fit, fit
+from calibrate.fitting.calibrating import fit
+from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_file import with_origin
-from calibrate.fitting.predicted_curve import grid, predict
+from calibrate.fitting.own_load import own_curve
+from calibrate.fitting.predicted_curve import grid
 from calibrate.lab.run.known_queue import in_numbers, predicted_curve
 from calibrate.lab.run.orders import Order
 from calibrate.next import ENOUGH, recommended, to_begin_with
@@ -176,7 +178,7 @@ class EventWriter:
             curve = predicted_curve(self.order, fitted).to_dicts()
         else:
             made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
-            curve = predict(fitted, grid(min(self.order.loads), max(self.order.loads), DRAWN)).to_dicts()
+            curve = own_curve(fitted, grid(min(self.order.loads), max(self.order.loads), DRAWN)).to_dicts()
         self.send(
             "sealed", sha256=made.sha256, made_at=made.made_at, used=list(fitted.used), model=fitted.model, curve=curve
         )

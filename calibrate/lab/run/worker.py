@@ -110,7 +110,7 @@ CLOSED_POINT_S, OPEN_POINT_S, OPEN_RAMP_S = 3.0, 12.0, 1.0
 
 def _queue(writer: EventWriter) -> Sweep:
     """A known queue: three depths of a closed test, from which the model seals its prediction, then the arrivals."""
-    from calibrate.fitting.fit import fit
+    from calibrate.fitting.calibrating import fit
     from calibrate.fitting.fit_file import with_origin
     from measure.known_device.device_sweep import DeviceSweep
     from measure.known_device.server import truth_of

@@ -14,7 +14,7 @@ from functools import cached_property
 import pandas as pd
 
 from calibrate.fitting.fit_answer import figure_word, knee_word
-from calibrate.fitting.readings import Knee
+from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.fit import Fit, fit
+from calibrate.fitting.calibrating import fit
+from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_answer import fits_rows, knee_word
-from calibrate.fitting.readings import Knee
+from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import LEVEL
 from calibrate.report.drawing import (
     DASHES,

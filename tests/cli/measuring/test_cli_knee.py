@@ -15,7 +15,7 @@ import pytest
 from calibrate import fit
 from calibrate.cli.calibration import knee, knee_answer
 from calibrate.cli.calibration.knee import DEPTHS, still_grows
-from calibrate.fitting.left_out import with_unsteady_named
+from calibrate.fitting.calibrating import with_unsteady_named
 from measure.auditing.all_checks import check_working_set
 from measure.errors import DataError
 from measure.sweep import Provenance, Sweep

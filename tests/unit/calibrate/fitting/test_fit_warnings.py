@@ -10,7 +10,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit
-from calibrate.fitting.fit import doubts_about
+from calibrate.fitting.calibrating import doubts_about
 from calibrate.fitting.fit_answer import method_text
 from measure import Sweep
 from measure.auditing.curve_shape import check_submission

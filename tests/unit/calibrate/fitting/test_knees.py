@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from made_up import open_sweep, points_at
 
+from calibrate import predict
+from calibrate.fitting.calibrating import fit
 from calibrate.fitting.datasheet import from_datasheet
-from calibrate.fitting.fit import fit
 from calibrate.fitting.fit_answer import fit_answer, fits_table, knees_labelled
-from calibrate.fitting.predicted_curve import predict
-from calibrate.fitting.readings import objective_knee
+from calibrate.fitting.objectives import objective_knee
 from calibrate.prediction.comparison import compare
 from calibrate.sealing import seal
 from measure import load_dataset

@@ -7,8 +7,8 @@ import pytest
 from made_up import open_sweep
 
 from calibrate import Fit, WhatIf, compare, fit, objective_knee, what_if
-from calibrate.fitting.fit import fit_points
-from calibrate.models.calibration import ANY_LOAD
+from calibrate.fitting.calibrating import fit_points
+from calibrate.models.choice import ANY_LOAD
 from calibrate.models.through_chain import AnyLoad
 from calibrate.points import points_of
 from measure import DataError, load

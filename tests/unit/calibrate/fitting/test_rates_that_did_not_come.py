@@ -8,7 +8,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import compare, fit, points_of
-from calibrate.models.calibration import ANY_LOAD
+from calibrate.models.choice import ANY_LOAD
 from measure import DataError, Sweep, audit, load
 from measure.loads import ArrivalRate
 

@@ -10,9 +10,10 @@ import pytest
 from made_up import points_at
 
 from calibrate import Fit, compare, fit, from_datasheet, objective_knee, objective_under, predict
-from calibrate.fitting.fit import doubts_named
+from calibrate.fitting.calibrating import doubts_named
 from calibrate.fitting.fit_answer import explained, fit_answer, knee_word
-from calibrate.fitting.readings import doubling, measured_near
+from calibrate.fitting.objectives import doubling
+from calibrate.fitting.readings import measured_near
 from calibrate.models.closed_models import is_past_its_peak
 from measure import ArrivalRate, Clients, Sweep, load
 

@@ -5,7 +5,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import Fit, fit, from_datasheet, objective_knee, objective_under
-from calibrate.fitting.under_load import load_at_share
+from calibrate.fitting.other_loads import load_at_share
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, Depth, PeakShare

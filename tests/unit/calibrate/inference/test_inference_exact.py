@@ -19,7 +19,7 @@ from calibrate.inference.parameters import (
     quantity,
 )
 from calibrate.inference.weights import Weights, reaching
-from calibrate.models.calibration import estimates
+from calibrate.models.curves import estimates
 
 LOADS = np.array([1.0, 2.0, 8.0, 64.0])
 NOISE = np.array([0.02, 0.05, 0.03, 0.01])

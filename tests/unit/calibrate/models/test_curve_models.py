@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.calibration import KINDS, model_named, models_of
+from calibrate.models.choice import KINDS, model_named, models_of
 from calibrate.models.closed_models import ClosedModel, OnsetPNorm, PNorm
 from qsim import Closed, Exponential, Station, solve
 

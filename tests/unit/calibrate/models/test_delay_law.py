@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from calibrate.fitting.fit import fit_points
-from calibrate.fitting.predicted_curve import predict
+from calibrate import predict
+from calibrate.fitting.calibrating import fit_points
 from calibrate.models.memory_models import MISSES, BothAxes, DelayLaw
 from calibrate.points import Points
 from measure.loads import InjectedDelay

@@ -9,7 +9,8 @@ import pytest
 from made_up import open_sweep, points_at
 
 from calibrate import fit, from_datasheet
-from calibrate.fitting.readings import Knee
+from calibrate.fitting.own_load import measurements
+from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.models.closed_models import OnsetPNorm
 from calibrate.models.memory_models import DelayLaw
@@ -55,7 +56,7 @@ def test_what_it_promises_of_the_bands_is_about_what_comes() -> None:
     wanted = next_load(two, goal="curve")
     assert wanted is not None
     three = fit(drive(), [1, wanted.load, 32])
-    spread = [np.sqrt(np.trace(f.measurements(np.array(DEPTHS, dtype=float)).covariance)) for f in (two, three)]
+    spread = [np.sqrt(np.trace(measurements(f, np.array(DEPTHS, dtype=float)).covariance)) for f in (two, three)]
     assert spread[1] / spread[0] == pytest.approx(
         np.log1p(wanted.half_width_then) / np.log1p(wanted.half_width_now), rel=0.5
     )
@@ -104,7 +105,7 @@ def test_the_delay_that_is_named_narrows_the_curve_more_than_another() -> None:
     assert wanted is not None
     assert wanted.where == f"delay {wanted.load:g}"
     there, elsewhere = (fit(sweep, sorted([0, 500, 20000, n])) for n in (wanted.load, 1000))
-    spread = [np.trace(f.measurements(DELAYS).covariance) for f in (before, there, elsewhere)]
+    spread = [np.trace(measurements(f, DELAYS).covariance) for f in (before, there, elsewhere)]
     assert spread[1] < spread[0]
     assert spread[1] <= spread[2] * 1.05
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from made_up import points_at
 
-from calibrate.fitting.fit import Fit, fit
+from calibrate.fitting.calibrating import fit
+from calibrate.fitting.fit import Fit
 from calibrate.prediction.ratios import ParameterDifference, differences
 from measure.sweep import Sweep
 

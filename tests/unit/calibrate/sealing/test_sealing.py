@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.fit import fit
+from calibrate import predict
+from calibrate.fitting.calibrating import fit
 from calibrate.fitting.fit_file import with_origin
-from calibrate.fitting.predicted_curve import predict
 from calibrate.sealing import canonical, doubt_of, read_seal, seal, sha256_of, unseen, used_rows
 from measure.errors import DataError, MeasureError
 from measure.sweep import Sweep

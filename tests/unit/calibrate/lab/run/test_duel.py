@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrate.fitting.fit import fit
+from calibrate.fitting.calibrating import fit
 from calibrate.lab.run.duel import Guess, Judged, error_text, judge, outcome, predicted_load, ranked
 from calibrate.lab.run.orders import Order
 from measure import load_dataset

@@ -14,7 +14,7 @@ from measure.loads import Depth
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.cli.calibration import knee
-from calibrate.fitting.fit import fit
+from calibrate.fitting.calibrating import fit
 from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.duel import Guess, judge, predicted_load, ranked, true_rows
 from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog, first_loads

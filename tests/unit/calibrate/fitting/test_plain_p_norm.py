@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from calibrate import Fit, WhatIf, fit, what_if
+from calibrate.fitting.own_load import PLAIN, SHARE, SHARED, expected, plain_p_norm
 from calibrate.models.closed_models import PNorm
-from calibrate.models.plain_p_norm import PLAIN, SHARE, SHARED, plain_p_norm
 from calibrate.points import points_of
 from measure import Sweep
 from measure.loads import Depth
@@ -50,11 +50,11 @@ def test_the_prediction_moves_a_third_of_the_way_to_it_between_the_points() -> N
     noisy = sweep()
     noisy.points.loc[1, ["throughput_per_s", "latency_s"]] *= [0.8, 1 / 0.8]
     made, loads = fit(noisy), np.array([2.0, 3.0, 20.0, 30.0])
-    alone = without(made).expected(loads)
+    alone = expected(without(made), loads)
     curve = PNorm().throughput(np.array([made.details[PLAIN]]), np.append(loads, DEPTHS))[0]
     missed = np.log(noisy.points["throughput_per_s"].to_numpy() / curve[-3:])
     assert np.abs(missed).max() > 0.01
-    apart = np.log(made.expected(loads) / alone) - SHARE * np.log(curve[:-3] / alone)
+    apart = np.log(expected(made, loads) / alone) - SHARE * np.log(curve[:-3] / alone)
     assert np.all(np.abs(apart) <= SHARE * np.abs(missed).max())  # what it misses at the points is carried
 
 

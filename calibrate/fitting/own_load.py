@@ -1,0 +1,261 @@
+"""A fit under its own kind of load: the predicted curve, what new measurements would be, and possible devices.
+
+The default model's median is one of sharp and soft knees, with and without an onset. The single p-norm that is most
+probable is as near where nobody tuned; a mean of the two, in logarithms, is nearer than either (the rows of
+accuracy.md; Bates and Granger, "The combination of forecasts", Operational Research Quarterly 1969). So from three
+depths on that plain p-norm shares the prediction. From two it does not help, nor where the spread of latencies tells
+how sharp the knee is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import Prediction
+from calibrate.inference.linearised import most_probable
+from calibrate.inference.parameters import Array, IntArray, Observed, Parameter, carried
+from calibrate.inference.weights import SPREAD, Known, Predictive, normal_nodes, predictive, quantiles
+from calibrate.inference.weights import expected as expected_logs
+from calibrate.models.choice import is_open
+from calibrate.models.closed_models import (
+    DECLINE_FROM,
+    MOST_SHARPNESS,
+    SHARPNESS_LOG_SD,
+    SHARPNESS_MEDIAN,
+    ClosedModel,
+    PNorm,
+    sharpness_told_by,
+)
+from calibrate.points import Points
+from measure.errors import DataError
+from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, ThroughputLoad
+from measure.units import CACHE_LINE_BYTES, format_bandwidth
+
+Observable = Literal["throughput", "response"]
+
+BEYOND = 1.001
+"""Relative tolerance above the highest bandwidth."""
+
+AXES = 4
+"""Number of principal axes of the misfit that are drawn evenly."""
+
+PLAIN = "most probable p-norm"
+"""The key in a fit's details of N*, Xmax and p of the plain p-norm."""
+
+SHARED = "; the most probable p-norm without an onset has a third of the weight"
+"""What a fit with a plain p-norm assumes besides."""
+
+FROM = 3
+"""The fewest depths of which the plain p-norm is found."""
+
+MISSED = 0.05
+"""The relative standard deviation of a measurement around the plain p-norm."""
+
+LEAST = 0.05
+"""Of N* and p: where a lone request finds a device asleep, the curve that follows the points needs no N* of one."""
+
+WEAK_LOG_SD = 2.0
+"""Log standard deviation of N* and Xmax around those of the two asymptotes through the points."""
+
+SHARE = 1 / 3
+"""The part of the plain p-norm in the prediction. Of public drives half would do as well; queues of few servers are
+missed by less with a third, as their knee is sharper than any that is probable (test_known_devices.py)."""
+
+
+def own_curve(fit: Fit, at: Sequence[float] | Array) -> Prediction:
+    """Throughput and response time at the loads ``at``, with bands, by a fitted (or data-sheet) model.
+
+    ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
+    not positive (zero is allowed for an injected delay) or not finite.
+    """
+    loads = np.atleast_1d(np.asarray(at, dtype=float))
+    allows_zero = isinstance(fit.load_type, InjectedDelay)
+    bad = ~np.isfinite(loads) | ((loads < 0) if allows_zero else (loads <= 0))
+    if loads.size == 0 or bad.any():
+        what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
+        least = "zero or more" if allows_zero else "greater than zero"
+        raise ValueError(f"cannot predict at load {what}: every load must be {least}")
+    _check_reach(fit, loads)
+    shares = (0.5, *fit.shares)
+    if not isinstance(fit.load_type, ThroughputLoad):
+        x, x_low, x_high = _throughputs(fit, loads, shares)
+    else:  # throughput equals arrivals, up to the peak
+        known = fit.table.moments(lambda values: fit.curve_model.curve(values, loads)[0])
+        x, x_low, x_high = np.exp(quantiles(*known, fit.table.weight, shares))
+    if isinstance(fit.load_type, ClosedLoad):
+        r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
+    else:
+        r, r_low, r_high = measurements(fit, loads, "response").quantiles(shares)
+        r_high = np.where(_not_served(fit, loads) > 1 - shares[2], np.inf, r_high)
+    columns = (loads, x, x_low, x_high, r, r_low, r_high)
+    return Prediction(*columns, fit.level, fit.load_type, _not_covered(fit, loads), fit.block_bytes)
+
+
+def _not_served(fit: Fit, loads: Array) -> Array:
+    """The probability (m,) that the peak lies below each of ``loads``, where these are rates of arrivals."""
+    if not isinstance(fit.load_type, ArrivalRate):
+        return np.zeros(len(loads))
+    served = fit.curve_model.curve(fit.table.values, loads)[0] >= loads
+    return np.asarray(fit.table.weight @ ~served)
+
+
+def _check_reach(fit: Fit, loads: Array) -> None:
+    """Raise DataError for a bandwidth above the highest measured: the peak is unknown, and errors are 70 % and more."""
+    if not isinstance(fit.load_type, Bandwidth) or not fit.used:
+        return
+    highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
+    if loads.max() > highest * BEYOND:
+        what = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
+        raise DataError(
+            f"{fit.series}: {format_bandwidth(float(loads.max()))} is beyond {what}, {format_bandwidth(highest)}; "
+            "calibrate on a higher bandwidth"
+        )
+
+
+def _throughputs(fit: Fit, loads: Array, shares: tuple[float, ...]) -> Array:
+    """Quantiles (k, m) of the throughput; for services beyond the deepest load and the knee with their collapse.
+
+    A closed curve's own median, ``shares[0]``, stays at or below the printed peak, which is sought at few loads.
+    """
+    found = measurements(fit, loads).quantiles(shares)
+    if isinstance(fit.load_type, ClosedLoad) and isinstance(fit.curve_model, ClosedModel):
+        found[0] = np.minimum(found[0], fit.asymptotes[1].estimate or np.inf)
+        found[1] = np.minimum(found[1], found[0])
+    if fit.collapse is not None:
+        start, power = fit.collapse
+        return np.asarray(found * np.minimum(start / loads, 1.0) ** power)
+    if (origin := collapses_beyond(fit)) is not None and (beyond := loads > origin).any():
+        from calibrate.models.collapse import SHARES, collapsing
+
+        deeper = loads[beyond]
+        found[:, beyond] = collapsing(measurements(fit, deeper).quantiles(SHARES), deeper, origin, shares)
+    return found
+
+
+def collapses_beyond(fit: Fit) -> float | None:
+    """The load beyond which the throughput of a service may collapse; None for a device without that hazard."""
+    if not (isinstance(fit.load_type, CountedLoad) and fit.used) or _declines(fit):
+        return None
+    return max(*fit.used, fit.crossing or 0.0)
+
+
+def _declines(fit: Fit) -> bool:
+    """Whether the fitted curve itself falls past its peak."""
+    return isinstance(fit.curve_model, ClosedModel) and fit.curve_model.declines
+
+
+def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
+    """Notes on unmeasured depths where throughput may decline."""
+    load = fit.load_type
+    is_service = isinstance(load, CountedLoad) and bool(fit.used)
+    covered = max(fit.used) if is_service else max((*fit.used, DECLINE_FROM - 1))
+    if not isinstance(load, ClosedLoad) or _declines(fit) or loads.max() <= covered:
+        return ()
+    if is_service:
+        return (
+            f"nothing is known beyond {load.at(covered)}, the most that were measured: many servers lose throughput "
+            f"there, and the bands allow for it; measure {load.more}",
+        )
+    return (
+        f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
+        f"measure {load.at(loads.max())}, and the curve follows it",
+    )
+
+
+def is_own_kind(measured: Load, asked: Load) -> bool:
+    """Whether a load is of the kind that was measured; depths and clients who do not think are one kind."""
+    closed = all(isinstance(load, ClosedLoad) and getattr(load, "think", 0.0) == 0 for load in (measured, asked))
+    return (closed and is_open(measured) == is_open(asked)) or replace(measured, values=()) == replace(asked, values=())
+
+
+def measurements(fit: Fit, loads: Array, what: Observable = "throughput") -> Predictive:
+    """The predictive distribution of new measurements at ``loads`` (m,), in logarithms."""
+    known = _known(fit, what)
+    found = predictive(known, loads)
+    plain = _plain_over(fit, known, loads, what, found.weight @ found.mean)
+    return found if plain is None else found.shared_with(plain, SHARE)
+
+
+def expected(fit: Fit, loads: Array, what: Observable = "throughput") -> Array:
+    """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
+    known = _known(fit, what)
+    found = expected_logs(known, loads)
+    plain = _plain_over(fit, known, loads, what, found)
+    return np.asarray(np.exp(found if plain is None else found + SHARE * plain))
+
+
+def drawn_devices(
+    fit: Fit, loads: Array, what: Observable = "throughput", count: int = SPREAD
+) -> tuple[Array, IntArray]:
+    """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.
+
+    A device is a row with a draw of its misfit, which is correlated along the loads; the noise of a single
+    measurement is left out. The devices are evenly spread over the table, so that their quantiles are the table's.
+    """
+    known = measurements(fit, loads, what)
+    z = normal_nodes(count, 1 + AXES + known.slopes.shape[2])
+    rows = fit.table.rows(count)[np.argsort(np.argsort(z[:, 0]))]
+    process, sizes = fit.curve_model.process, fit.table.misfit[rows]
+    each = np.unique(sizes)
+    noise = np.array(fit.used_noise if what == "throughput" else fit.used_response_noise)
+    missed = np.empty((count, len(loads)))
+    _, left = carried(process, np.array(fit.used), noise, each, loads)
+    for size, covariance in zip(each, left, strict=True):
+        smooth = covariance - process.own * size**2 * np.eye(len(loads))
+        variance, vectors = np.linalg.eigh(smooth)
+        axes = vectors[:, -AXES:] * np.sqrt(np.maximum(variance[-AXES:], 0.0))
+        missed[sizes == size] = z[sizes == size, 1 : 1 + axes.shape[1]] @ axes.T
+    along = np.einsum("kmr,kr->km", known.slopes[rows], z[:, 1 + AXES :])
+    return known.mean[rows] + along + missed, rows
+
+
+def _known(fit: Fit, what: Observable) -> Known:
+    """The table and the calibration points' ``what``."""
+    first = what == "throughput"
+    seen, noise = (
+        (fit.used_throughput_per_s, fit.used_noise) if first else (fit.used_response_s, fit.used_response_noise)
+    )
+    return Known(
+        fit.table,
+        lambda values, at: fit.curve_model.curve(values, at)[0 if first else 1],
+        fit.curve_model.process,
+        np.array(fit.used),
+        np.array(noise),
+        np.array(seen),
+    )
+
+
+def plain_p_norm(points: Points) -> tuple[float, ...] | None:
+    """N*, Xmax and p of the most probable p-norm; None where it does not help."""
+    loads, throughput = points.load, points.throughput_per_s
+    plain = isinstance(points.load_type, Depth) and not points.also
+    if not plain or len(np.unique(loads)) < FROM or sharpness_told_by(points) is not None:
+        return None
+    model = PNorm()
+    crossing, peak, _ = model.parameters(loads, throughput, points.response_time_s)
+    known = (
+        replace(crossing, low=LEAST, prior_log_sd=WEAK_LOG_SD),
+        replace(peak, prior_median=float(throughput.max()), prior_log_sd=WEAK_LOG_SD),
+        Parameter("p", "", LEAST, MOST_SHARPNESS, SHARPNESS_MEDIAN, SHARPNESS_LOG_SD),
+    )
+    observed = Observed(loads, np.log(throughput), np.full(len(loads), MISSED))
+    return tuple(most_probable(known, lambda values: model.log_throughput(values, loads), observed).tolist())
+
+
+def _plain_over(fit: Fit, known: Known, loads: Array, what: Observable, middle: Array) -> Array | None:
+    """Logarithms (m,) of the plain p-norm over predictions whose means are ``middle``, where it shares them.
+
+    It does so for throughputs, and not of drawn devices. What it misses at the known points is carried to the loads.
+    """
+    model, values = fit.curve_model.plain, fit.details.get(PLAIN)
+    if model is None or values is None or len(fit.table) == 1 or what != "throughput":
+        return None
+    at = np.concatenate([known.used, loads])
+    there, k = np.log(model.curve(np.array(values)[None], at)[0][0]), len(known.used)
+    gain = known.carried(np.array([MISSED]), loads)[0][0]
+    return np.asarray(there[k:] + gain @ (np.log(known.observed) - there[:k]) - middle)
