@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_up import points_at
 
-from calibrate.fitting.fit import fit
+from calibrate.fitting.calibrating import fit
 from calibrate.next import REACH, half_width, next_depth
 from measure.sweep import Sweep
 
