@@ -23,8 +23,10 @@ def name_of(network: Network) -> str:
             return name
     kind = "open" if not network.closed_classes else "mixed" if network.open_classes else "closed"
     several = f"{_count(len(network.classes), 'class')} and " if len(network.classes) > 1 else ""
-    populations = "+".join(map(str, network.closed_classes.values()))
-    return f"{kind} network of {several}{stations}" + (f"//{populations}" if populations else "")
+    circulating = [*network.closed_classes.values()]
+    customers = f"{' + '.join(map(str, circulating))} customer{'' if circulating == [1] else 's'}"
+    inside = f" with {customers}{' that circulate' if network.open_classes else ''}" if circulating else ""
+    return f"{kind} network of {several}{stations}{inside}"
 
 
 def station_name(arrivals: str, service: str, station: Any, population: str = "") -> str:

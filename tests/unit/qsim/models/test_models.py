@@ -13,6 +13,7 @@ from qsim import (
     MD1,
     MG1,
     MM1,
+    Arrivals,
     Closed,
     Delay,
     Deterministic,
@@ -30,6 +31,8 @@ from qsim import (
     Tandem,
 )
 
+TWO = {"cpu": Station(Exponential(1), 2), "disk": Station(Exponential(2))}
+
 
 @pytest.mark.parametrize(
     ("model", "name"),
@@ -42,6 +45,14 @@ from qsim import (
         (GGc(Deterministic(1), Exponential(1), 4), "D/M/4"),
         (MMcN(64, 1e-6, 80e-6, 32), "M/M/32//64"),
         (Closed(8, [Delay(Deterministic(1)), Station(Exponential(1), 2)]), "D/M/2//8"),
+        (Network(TWO, 16), "closed network of 2 stations with 16 customers"),
+        (Network(TWO, 1), "closed network of 2 stations with 1 customer"),
+        (Network(TWO, {"a": 48, "b": 16}), "closed network of 2 classes and 2 stations with 48 + 16 customers"),
+        (
+            Network(TWO, {"a": 4, "b": Arrivals(0.1)}),
+            "mixed network of 2 classes and 2 stations with 4 customers that circulate",
+        ),
+        (Network(TWO, Arrivals(0.1)), "open network of 2 stations"),
     ],
 )
 def test_kendall_names(model: Network, name: str) -> None:
