@@ -185,9 +185,10 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], so
     """
     audited = dict.fromkeys(f for f in findings if f.check not in OF_FITS)
     changed = [f"{check}: {text}" for check in CHANGED if (text := _changes(audited, check))]
-    counts = []
+    counts, found = list[str](), 0
     for severity in ("error", "warning"):
         if checks := [f.check for f in merged(audited) if f.severity == severity]:
+            found += len(checks)
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
     none = "no other errors or warnings" if changed else "no errors, no warnings"
     none += f" beside {' and '.join(of_fits)}" if (of_fits := dict.fromkeys(_warned_of_fits(findings))) else ""
@@ -195,7 +196,8 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], so
     if any(f.contradicts for f in audited):
         text += f": {VERDICTS['error']}"
     text = "; ".join([*changed, text])
-    return f"{text}; to read them: qsim audit {source}" if counts or changed else text
+    them = "it" if found == 1 and not changed else "them"
+    return f"{text}; to read {them}: qsim audit {source}" if counts or changed else text
 
 
 def _warned_of_fits(findings: Iterable[measure.Finding]) -> Iterator[str]:

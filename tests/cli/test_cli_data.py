@@ -34,7 +34,11 @@ def test_a_dataset_says_what_is_wrong_with_it(qsim):
 def test_the_line_on_the_audit_counts_what_the_audit_shows():
     found = [Finding("drift", "warning", f"by {n} %", series=f"curve {n}") for n in (1, 2, 3)]
     found += [Finding("misses-its-points", "warning", "the model misses")]
-    assert audit_text(found, [], "x") == "1 warning (drift); to read them: qsim audit x"
+    assert audit_text(found, [], "x") == "1 warning (drift); to read it: qsim audit x"
+    found.append(Finding("outlier", "warning", "a run lies apart"))
+    assert audit_text(found, [], "x") == "2 warnings (drift, outlier); to read them: qsim audit x"
+    found[3:] = [Finding("corrected", "info", "the latency was divided by 1000")]
+    assert audit_text(found, [], "x").endswith("1 warning (drift); to read them: qsim audit x")
 
 
 def test_audit_finds_the_unit_and_fails_on_request(qsim):
