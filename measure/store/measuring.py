@@ -252,13 +252,16 @@ def read_kept(store: SweepStore, parse: Callable[[str, StoredPoint], T]) -> Kept
 
 
 def _failure(point: StoredPoint) -> Finding:
-    """The finding on a point that was never finished."""
+    """The finding on a point that was never finished; its load is not named twice."""
+    load = point.asked("load") if "load" in point.record["request"] else None
+    reason = str(point.record.get("reason", f"{point.key} failed"))
+    name, _, rest = reason.partition(": ")
     return Finding(
         "point-failed",
         "error",
-        str(point.record.get("reason", f"{point.key} failed")),
+        rest if load is not None and name.endswith(f" = {load:g}") else reason,
         f"what the tool said stands in points/{point.key}.json of the directory (stderr)",
         f"see to that, then start the same command again, which measures only what is missing; by hand: "
         f"{point.record.get('command', 'the command of the record')}",
-        load=point.asked("load") if "load" in point.record["request"] else None,
+        load=load,
     )
