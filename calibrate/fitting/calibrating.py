@@ -315,8 +315,8 @@ def with_unsteady_named(made: Fit, sweep: Sweep) -> Fit:
     off = [n for n in made.used if n not in kept]
     if not off:
         return made
-    are, them = ("is", "it") if len(off) == 1 else ("are", "them")
-    place = f"{made.load_type.at(*off)} {are} off the course of the other points"
+    them = "it" if len(off) == 1 else "them"
+    place = f"{made.load_type.at(*off)} {made.load_type.are(*off)} off the course of the other points"
     note = f"{place}, and not every run was steady; qsim knee leaves {them} out, and so does {use_of(kept)}"
     return replace(made, doubted=made.doubted or place, notes=(*made.notes, note))
 

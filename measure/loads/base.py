@@ -136,6 +136,10 @@ class Load(ABC):
         text = ", ".join(f"{value:g}" for value in values)
         return self.places(text) if len(values) > 1 else self.place(text)
 
+    def are(self, *values: float) -> str:
+        """The verb of these values as a place: ``depth 8`` is, ``depths 1, 8`` and ``8 clients`` are."""
+        return "is" if len(values) == 1 else "are"
+
     def place_of(self, value: float) -> str:
         """One measured value as a place, with its unit."""
         return self.place(self.text(value))

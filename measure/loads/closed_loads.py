@@ -96,6 +96,9 @@ class CountedLoad(ClosedLoad):
     def places(self, values: str) -> str:
         return self.place(values)
 
+    def are(self, *values: float) -> str:
+        return "is" if values == (1.0,) else "are"
+
     def measure(self, values: str, options: str = "") -> str:
         return f"measure {self.place(values)} with the tool that made the table"
 

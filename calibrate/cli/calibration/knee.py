@@ -179,9 +179,11 @@ def _too_few(sweep: measure.Sweep, longest_s: float, seconds: float) -> CommandE
     """The failure of a measurement with fewer loads than a knee needs."""
     rows = sweep.points[["throughput_per_s", "load"]].itertuples(index=False)
     figures = ", ".join(f"{format_rate(rate)} at {sweep.load_type.at(load)}" for rate, load in rows)
-    measured = f"a knee needs {FEWEST_LOADS} loads, and only this could be measured: {figures}"
+    these = "this" if len(sweep.points) == 1 else "these"
+    measured = f"a knee needs {FEWEST_LOADS} loads, and only {these} could be measured: {figures}"
     if failed := [finding for finding in sweep.findings if finding.check == "point-failed"]:
-        return CommandError(f"{measured}; {failed[0].message}")
+        at = f"at {failed[0].where}: " if failed[0].where else ""
+        return CommandError(f"{measured}; {at}{failed[0].message}")
     needed = math.ceil((FEWEST_LOADS + 1) * longest_s)
     return CommandError(
         f"{measured}; a run takes {format_duration(longest_s, 2)}, and --seconds is {format_duration(seconds)}; "

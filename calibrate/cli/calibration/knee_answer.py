@@ -110,8 +110,8 @@ def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
     off = sorted(set(sweep.points["load"]) - set(kept))
     if not off:
         return every
-    are = "is" if len(off) == 1 else "are"
-    return replace(every, doubted=every.doubted or f"{every.load_type.at(*off)} {are} left out")
+    load = every.load_type
+    return replace(every, doubted=every.doubted or f"{load.at(*off)} {load.are(*off)} left out")
 
 
 def deeper_command(target: str, plan: FioPlan, deepest: int, drive: DriveOptions, out: Path | None) -> str:
@@ -169,13 +169,13 @@ def further_lines(sweep: measure.Sweep, fit: calibrate.Fit, deeper: str) -> Iter
         times = f"{format_duration(r, 2)} to {format_duration(longer, 2)}"
         place = f"{fit.load_type.place(significant(2 * fit.knee.load, 2))}, twice where queueing starts"
         cost = 100 * (longer / r - 1)
-        yield labelled("DOUBLE", f"{place}: {_gained(bought)} ({rates}), {cost:+.0f} % latency ({times})")
+        yield labelled("DOUBLE", f"{place}: {_gained(bought)} ({rates}), {round(cost):+d} % latency ({times})")
 
 
 def _gained(bought: Doubling) -> str:
     """``+38 % throughput (30 to 44)``."""
-    gain, low, high = (100 * (factor - 1) for factor in (bought.gain, bought.low, bought.high))
-    return f"{gain:+.0f} % throughput ({low:.0f} to {high:.0f})"
+    gain, low, high = (round(100 * (factor - 1)) for factor in (bought.gain, bought.low, bought.high))
+    return f"{gain:+d} % throughput ({low} to {high})"
 
 
 def round_limit(fit: calibrate.Fit, points: pd.DataFrame) -> str:
@@ -217,10 +217,11 @@ def doubts_about(sweep: measure.Sweep, fit: calibrate.Fit) -> list[str]:
         if row["left_out"]:
             told = calibrate.predict(fit, [row["load"]]).throughput_band(0)
             there = with_interval(format_rate, *told)
+            off = f"{fit.load_type.at(row['load'])} {fit.load_type.are(row['load'])} left out of the curve"
             doubts.append(
-                f"{fit.load_type.at(row['load'])} is left out of the curve: {format_rate(row['throughput_per_s'])} was "
-                f"measured, where the other points say {there}; measure it again. Other commands take it in, "
-                f"unless you give qsim fit, compare or predict {use_of(fit.used)}"
+                f"{off}: {format_rate(row['throughput_per_s'])} was measured, where the other points say {there}; "
+                "measure that again. Other commands take it in, unless you give qsim fit, compare or predict "
+                f"{use_of(fit.used)}"
             )
     named = ("no-saturated-point", *(["outlier"] if doubts else []))
     doubts += [f.message for f in measure.audit(sweep) if f.severity != "info" and f.check not in named]

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from qsim_program import QSIM
 
-from calibrate.cli.calibration.knee import _next_load
+from calibrate.cli.calibration.knee import _next_load, _too_few
 from measure.command import plan_command
 from measure.loads import ArrivalRate
 from measure.sweep import Sweep
@@ -98,7 +98,7 @@ def test_what_was_measured_before_a_failure_is_answered(qsim, job):
     run = qsim("knee", "--run", f"{job} 'fails at 8' {{N}}", "--out", "quick", "--json")
     assert run.code == 0
     assert run.json["measured"]["depths"] == [1, 2, 4]
-    assert "point-failed (8 clients): N = 8: python" in run.err
+    assert "point-failed (8 clients): python" in run.err  # the load once
 
 
 def test_a_run_without_end_ends_with_the_time(qsim, job):
@@ -115,6 +115,7 @@ def test_too_few_loads_say_what_was_measured_and_how_long_it_takes(qsim, job):
     last = run.err.splitlines()[-1]
     assert "a knee needs 3 loads, and only this could be measured: 100 /s at 1 client" in last
     assert "shorten the run in the command, or give --seconds" in last
+    assert "and only these could be measured: 100 /s at depth 1, 200 /s" in str(_too_few(curve([100, 200]), 1.0, 1.0))
     assert Path("quick/points/N=1.0.json").exists()
 
 

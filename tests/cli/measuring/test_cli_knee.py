@@ -18,6 +18,7 @@ from calibrate.cli.calibration.knee import DEPTHS, still_grows
 from calibrate.fitting.calibrating import with_unsteady_named
 from measure.auditing.all_checks import check_working_set
 from measure.errors import DataError
+from measure.loads import Clients, Depth
 from measure.sweep import Provenance, Sweep
 
 
@@ -171,6 +172,16 @@ def test_other_commands_say_that_they_take_in_the_point_that_knee_leaves_out():
     without = with_unsteady_named(fit(unsteady, [1, 2, 4, 8, 16, 32]), unsteady)
     assert not without.doubted
     assert not without.notes
+
+
+def test_clients_that_are_left_out_are_several_and_nothing_is_gained_below_zero():
+    off = replace(curve([*SOFT[:3], 1.2e4, *SOFT[4:]]), load_type=Clients())
+    read = knee_answer.robust_fit(off)
+    assert "\n".join(knee_answer.doubts_about(off, read)).startswith("8 clients are left out of the curve: 12.0 k/s")
+    flat = [100.0, 200, 400, 400, 400, 400, 400]
+    (double,) = (x for x in knee_answer.further_lines(curve(flat), fit(curve(flat)), "") if x.startswith("DOUBLE"))
+    assert "-0" not in double
+    assert (Clients().are(1), Clients().are(8), Depth().are(8), Depth().are(2, 8)) == ("is", "are", "is", "are")
 
 
 def test_a_plateau_at_a_round_rate_is_said_to_be_a_limit():
