@@ -65,8 +65,9 @@ MOST_PERCENT = 0.5
 NEAR = math.log(2)
 """The largest log distance of the third depth from N*."""
 
-LEAST_SHARE = 0.1
-"""A load that reduces the variance by less than this share is not worth measuring."""
+NARROWER, LEAST_GAIN = 0.8, 0.01
+"""An interval is worth a measurement where it becomes at least that much narrower, as a ratio of the logarithms of its
+ends, and a band where its half width falls by a percentage point at least."""
 
 
 @dataclass(frozen=True)
@@ -104,22 +105,35 @@ class NextLoad:
         del values["load_type"]
         return {"load": self.load, **self.load_type.to_dict(), **values}
 
+    @property
+    def narrows_bands(self) -> bool:
+        """Whether the bands become narrower by more than next to nothing."""
+        now, then = self.half_width_now, self.half_width_then
+        return now - then >= LEAST_GAIN and math.log1p(then) <= NARROWER * math.log1p(now)
+
+    @property
+    def narrows_knee(self) -> bool:
+        """Whether the interval of the knee does so; never of a memory, whose knee is known by its bandwidth."""
+        if isinstance(self.load_type, InjectedDelay) or self.knee_now is None or self.knee_then is None:
+            return False
+        now, then = (math.log(high / low) for low, high in (self.knee_now, self.knee_then))
+        return now - then >= 2 * LEAST_GAIN and then <= NARROWER * now
+
     def gain(self, printed: Knee | None = None) -> str:
         """The expected widths of the bands, and of the knee's interval, of a fit to all points with the new one.
 
-        The knee is left out where another one is ``printed``, such as that of a fit to some of the points. What would
-        not differ in its printed digits is left out too, so that the text may be empty.
+        What becomes narrower by next to nothing is left out, so that the text may be empty, and the knee where another
+        one is ``printed``, such as that of a fit to some of the points, unless it alone becomes narrower.
         """
         now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
-        gains = [f"bands of about {then}, not {now}"] if now != then else []
-        by_load = not isinstance(self.load_type, InjectedDelay)  # of a memory the knee is known by its bandwidth
+        gains = [f"bands of about {then}, not {now}"] if self.narrows_bands else []
         same = printed is None or (printed.low, printed.high) == self.knee_now
-        if by_load and same and self.knee_now is not None and self.knee_then is not None:
+        if self.narrows_knee and (same or not gains):
             show = self.load_type.figure
-            ranges = (self.knee_now, self.knee_then)
+            ranges = [ends for ends in (self.knee_now, self.knee_then) if ends is not None]
             before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)
             what = "the start of queueing" if isinstance(self.load_type, ClosedLoad) else "the knee"
-            gains += [f"{what} in {after}, not {before}"] if before != after else []
+            gains.append(f"{what} in {after}, not {before}")
         return f"a fit to all points then has {', and '.join(gains)}" if gains else ""
 
     def __str__(self) -> str:
@@ -150,7 +164,7 @@ def next_load(
     """The load to measure next, of ``loads`` (None: depths 1, 2, 4...; sensible delays; shares of the peak).
 
     ``measured`` are further loads that were measured. ``goal`` None means the knee where its interval spans more than
-    a factor of two, else the curve. Returns None where no load would help enough.
+    a factor of two, else the curve. Returns None where no load would help, or without ``loads`` none enough to say so.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -173,12 +187,11 @@ def next_load(
     at = np.searchsorted(over, candidates)
     best = int(at[first_highest(shares[at])])
     if goal is None and (third := third_depth(fit, candidates)) is not None:
-        return found.described(int(np.searchsorted(over, third)), chosen)
-    if goal is None and len(fit.used) == 3 and (fourth := fourth_point(fit, candidates.tolist())) is not None:
-        return found.described(int(np.searchsorted(over, fourth)), chosen)
-    if shares[best] < LEAST_SHARE and loads is None:
-        return None
-    return found.described(best, chosen)
+        best = int(np.searchsorted(over, third))
+    elif goal is None and len(fit.used) == 3 and (fourth := fourth_point(fit, candidates.tolist())) is not None:
+        best = int(np.searchsorted(over, fourth))
+    wanted = found.described(best, chosen)
+    return wanted if loads is not None or wanted.gain() else None
 
 
 def third_depth(fit: Fit, candidates: Array) -> float | None:

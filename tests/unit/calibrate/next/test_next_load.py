@@ -62,18 +62,29 @@ def test_what_it_promises_of_the_bands_is_about_what_comes() -> None:
     )
 
 
-def test_a_gain_that_does_not_show_is_not_claimed() -> None:
+@pytest.mark.parametrize(("now", "then"), [(0.1004, 0.0999), (0.14, 0.12), (0.016, 0.012), (2.0, 1.7)])
+def test_a_gain_of_next_to_nothing_is_not_claimed(now: float, then: float) -> None:
     wanted = next_load(fit(drive(), [1, 32]))
     assert wanted is not None
-    bands = replace(wanted, half_width_now=0.1004, half_width_then=0.0999, knee_then=wanted.knee_now)
+    bands = replace(wanted, half_width_now=now, half_width_then=then, knee_then=wanted.knee_now)
     assert bands.gain() == ""
+    assert replace(bands, knee_now=(6.4, 9.0), knee_then=(6.5, 8.8)).gain() == ""
+    assert replace(bands, half_width_then=now / 2 - 0.01).gain().startswith("a fit to all points then has bands of")
     assert str(bands) == f"measure {wanted.where} next"
     knee = replace(bands, knee_now=(2.0, 8.0), knee_then=(3.0, 6.0))
     assert knee.gain() == "a fit to all points then has the start of queueing in 3.0 to 6.0, not 2.0 to 8.0"
     printed = fit(drive(), [1, 32]).knee
+    assert knee.gain(printed) == knee.gain()  # what is said is said of a fit to all points, whichever is printed
     other = ("worse", replace(wanted, load=2.0), printed)
     assert next_text([("", bands, printed)]) == ""
     assert next_text([("same", bands, printed), other]).startswith("Measure depth 2 of worse: a fit to all points")
+
+
+def test_of_points_that_tell_all_no_load_is_advised() -> None:
+    flat = Sweep(points_at(DEPTHS, np.minimum(DEPTHS, 8) * 1e4))
+    made = fit(flat)
+    assert next_load(made) is None
+    assert next_load(made, [128]) is not None  # where the loads are given, the best of them
 
 
 def test_no_measured_load_is_named_and_nothing_where_nothing_is_left() -> None:
