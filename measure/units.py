@@ -196,10 +196,11 @@ def significant(value: float, digits: int) -> str:
 def plain_number(value: float, digits: int = 3) -> str:
     """``value`` to ``digits`` significant digits without trailing zeros; whole from there to a million, no exponent.
 
-    >>> plain_number(3.0), plain_number(22.62), plain_number(1957.2)
-    ('3', '22.6', '1957')
+    >>> plain_number(3.0), plain_number(22.62), plain_number(1957.2), plain_number(99.9, 2)
+    ('3', '22.6', '1957', '100')
     """
-    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value:.{digits}g}"
+    rounded = f"{value:.{digits}g}"  # 99.9 to two digits is 100
+    return f"{value:.0f}" if 10**digits <= abs(float(rounded)) and abs(value) < 1e6 else rounded
 
 
 def format_duration(seconds: float, digits: int = 3, like: float | None = None) -> str:
@@ -231,8 +232,7 @@ def format_bandwidth(bytes_per_second: float, digits: int = 3, like: float | Non
 
 def format_percent(percent: float, digits: int = 2) -> str:
     """``percent`` to ``digits`` significant digits, "4.7 %", and never in powers of ten: "217 %", below a million."""
-    rounded = f"{percent:.{digits}g}"
-    return f"{percent:.0f} %" if 10**digits <= abs(float(rounded)) and abs(percent) < 1e6 else f"{rounded} %"
+    return f"{plain_number(percent, digits)} %"
 
 
 def format_bytes(size: float, digits: int = 4) -> str:

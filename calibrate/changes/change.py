@@ -113,8 +113,8 @@ class Change(Result):
 
     ``detectable_pct`` is the least loss that would have been seen nine times in ten at whichever load it is (None:
     none), ``detectable_everywhere_pct`` that at all loads. ``next`` is what to measure for a loss of ``margin`` to be
-    seen; None where it would have been. ``between_pct`` is how much sweeps are taken to vary, assumed for one of the
-    ``old_sweeps`` and corrected by more.
+    seen; None where it would have been, or where every load surely changed. ``between_pct`` is how much sweeps are
+    taken to vary, assumed for one of the ``old_sweeps`` and corrected by more.
 
     >>> from calibrate import change
     >>> from measure import load_dataset
@@ -301,7 +301,7 @@ def changed(
     idle = len(loads) - 1 if isinstance(kind, InjectedDelay) else 0
     shown = [c.detectable_pct for c in changes]
     least = None if None in shown else max(value for value in shown if value is not None)
-    hidden = least is None or least > 100 * margin
+    hidden = (least is None or least > 100 * margin) and not all(c.speed for c in changes)
     repeats = float(np.isfinite(new["throughput"]).sum() / len(loads))
     return Change(
         series,
@@ -359,7 +359,8 @@ def _chosen(kind: Load, loads: Array, at: Sequence[float]) -> tuple[Array, str]:
         return loads, ""
     wanted = _alike(loads, np.array(at, dtype=float))
     if unknown := [load for load, found in zip(at, wanted.T, strict=True) if not found.any()]:
-        raise DataError(f"{kind.at(*unknown)} was not measured in all sweeps; they have {kind.at(*loads)} in common")
+        were = "was" if kind.are(*unknown) == "is" else "were"
+        raise DataError(f"{kind.at(*unknown)} {were} not measured in all sweeps; they have {kind.at(*loads)} in common")
     kept = wanted.any(axis=1)
     return loads[kept], f"{kind.at(*loads[~kept])} left out, as asked" if not kept.all() else ""
 

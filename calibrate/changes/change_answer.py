@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 UNLIKE = 1.5
 """Loads whose figures differ by more than this factor are named, each with its figure."""
 
+ANY = "any size"
+"""Of a change, where its interval has no end."""
+
 
 def short_text(change: Change) -> str:
     """The ``repr`` of a change."""
     return "\n".join([f"{change.series}: {headline(change)}", seen(change), *further_lines(change)])
 
 
-def further_lines(change: Change) -> list[str]:
-    """What the verdict rests on, where that is not as usual, and what to measure next."""
-    note = labelled("NOTE", change.basis) if change.basis else ""
-    return [line for line in (note, next_line(change)) if line]
+def further_lines(change: Change, name: str = "") -> list[str]:
+    """What the verdict rests on, where that is not as usual, and what to measure next; of a ``name`` among several."""
+    said = (("NOTE", change.basis), ("NEXT", next_text(change)))
+    return [labelled(label, f"{name}: {text}" if name else text) for label, text in said if text]
 
 
 def headline(change: Change) -> str:
@@ -35,14 +38,16 @@ def headline(change: Change) -> str:
     if change.verdict == "same":
         return f"SAME: no change beyond {_beyond(change.loads, change)}"
     if change.verdict == "undecided":
-        return f"UNDECIDED: no change seen, but one within {_beyond(change.loads, change)} may be hidden"
+        beyond = _beyond(change.loads, change)
+        return f"UNDECIDED: no change seen, but one {'of' if beyond == ANY else 'within'} {beyond} may be hidden"
     sign = -1 if change.verdict == "slower" else 1
     here = [c for c in moved if c.speed == sign]
     text = f"{change.verdict.upper()} {_at(here, change) if here else f'by {_size(change.overall)} over all loads'}"
     if others := [c for c in moved if c.speed == -sign]:
         text += f"; {'faster' if sign < 0 else 'slower'} {_at(others, change)}"
     if rest := [c for c in change.loads if not c.speed]:
-        text += f"; {'elsewhere' if moved else 'at single loads'} no change beyond {_beyond(rest, change)}"
+        beyond, where = _beyond(rest, change), "elsewhere" if moved else "at single loads"
+        text += f"; {where} {f'one of {ANY} may be hidden' if beyond == ANY else f'no change beyond {beyond}'}"
     return text
 
 
@@ -67,10 +72,10 @@ def _beyond(changes: Sequence[LoadChange], change: Change) -> str:
     ends = [(_furthest(c), _either_way(_furthest(c)), change.load_type.where([c.load])) for c in changes]
     (least, near, here), (most, far, there) = min(ends), max(ends)
     if math.isinf(least):
-        return "any size"
+        return ANY
     if most <= UNLIKE * least:
         return far
-    return f"{near} ({here}) to {'any size' if math.isinf(most) else far} ({there})"
+    return f"{near} ({here}) to {ANY if math.isinf(most) else far} ({there})"
 
 
 def _either_way(percent: float) -> str:
@@ -106,12 +111,12 @@ def _at_all(change: Change) -> str:
     return "" if (loss := change.detectable_everywhere_pct) is None else f", of {format_percent(loss)} at every load"
 
 
-def next_line(change: Change) -> str:
+def next_text(change: Change) -> str:
     """What to measure for a loss of the margin to be seen; "" where it would have been."""
     if (plan := change.next) is None:
         return ""
     if plan.shows_pct is None:
-        return labelled("NEXT", f"measure each load {plan.repeats} times (--repeats {plan.repeats}) in both")
+        return f"measure each load {plan.repeats} times (--repeats {plan.repeats}) in both"
     agree = "that agree as these do" if plan.agreeing_pct is None else f"that agree to {plan.agreeing_pct:.2g} %"
     more = counted(plan.old_sweeps, "more sweep") + f" of the old state (--old) {agree}"
     each = f", each load {plan.repeats} times," if plan.repeats > 1 else ""
@@ -119,7 +124,7 @@ def next_line(change: Change) -> str:
         shown = f"{more}{each} would show a loss of {100 * change.margin:g} %"
     else:
         shown = f"even {more}{each} would show no loss below {format_percent(plan.shows_pct)}"
-    return labelled("NEXT", f"{shown} at a typical load")
+    return f"{shown} at a typical load"
 
 
 def load_table(change: Change) -> str:
@@ -151,8 +156,11 @@ def _cells(one: LoadChange, change: Change) -> tuple[str, str, str]:
 
 
 def _signed(ratio: Ratio) -> str:
-    high = None if ratio.high_pct is None else f"{ratio.high_pct:+.1f}"
-    return f"{ratio.change_pct:+.1f} % ({interval_text(f'{ratio.low_pct:+.1f}', high)})"
+    change, low, high = (
+        None if percent is None else f"{round(percent, 1) + 0.0:+.1f}"
+        for percent in (ratio.change_pct, ratio.low_pct, ratio.high_pct)
+    )
+    return f"{change} % ({interval_text(low, high)})"
 
 
 def summary_row(name: str, change: Change) -> tuple[str, str, str]:

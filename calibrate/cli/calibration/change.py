@@ -120,9 +120,11 @@ def _text(old: str, found: Sequence[tuple[str, Change]]) -> str:
 
     curves = len({one.series for _, one in found}) > 1
     if len({name for name, _ in found}) > 1:
-        rows = [summary_row(f"{name}: {one.series}" if curves else name, one) for name, one in found]
+        named = [(f"{name}: {one.series}" if curves else name, one) for name, one in found]
+        rows = [summary_row(name, one) for name, one in named]
         least = max((one for _, one in found), key=lambda one: one.detectable_pct or float("inf"))
-        notes = dict.fromkeys(line for _, one in found for line in further_lines(one))
+        alike = len({tuple(further_lines(one)) for _, one in named}) == 1
+        notes = further_lines(least) if alike else [line for name, one in named for line in further_lines(one, name)]
         compared = table(("AFTER " + old, "TIMES AS FAST", ""), rows, left=(True, False, True))
         return "\n".join([compared, "", seen(least), *notes])
     parts = []

@@ -53,6 +53,8 @@ def test_loads_can_be_left_out_which_is_said(qsim, builds):
     assert "depths 1, 2, 4, 8 left out, as asked" in run.out
     run = qsim("change", "old.csv", "slow.csv", "--at", "7")
     assert (run.code, "depth 7 was not measured in all sweeps" in run.error) == (1, True)
+    run = qsim("change", "old.csv", "slow.csv", "--at", "7,9")
+    assert (run.code, "depths 7, 9 were not measured in all sweeps" in run.error) == (1, True)
 
 
 def test_a_loss_that_cannot_be_excluded_is_undecided(qsim, builds):
@@ -68,6 +70,8 @@ def test_several_builds_are_one_table_against_the_first(qsim, builds):
     assert same.startswith("same.csv")
     assert slow.startswith("slow.csv")
     assert "SLOWER" in slow
+    advised = [line for line in run.out.splitlines() if line.startswith("NEXT")]
+    assert [line[:18] for line in advised] == ["NEXT    same.csv: ", "NEXT    slow.csv: "]  # unlike, so each is named
     found = qsim("change", "old.csv", "same.csv", "slow.csv", "--json").json
     assert [c["new"] for c in found["comparisons"]] == ["same.csv", "slow.csv"]
     assert (found["new"], found["verdict"]) == ("slow.csv", "slower")

@@ -13,7 +13,7 @@ from places import TESTS
 
 from calibrate import change
 from calibrate.changes.change import Change, NotMeasuredError, Runs, changed
-from calibrate.changes.change_answer import load_table
+from calibrate.changes.change_answer import headline, load_table
 from calibrate.changes.power import percent_of
 from measure import load
 from measure.errors import DataError
@@ -291,6 +291,14 @@ def test_one_run_at_two_loads_is_undecided_and_says_what_to_do():
     assert found.detectable_pct is None
     assert found.next is not None
     assert "--repeats 3" in repr(found)
+    assert headline(found) == "UNDECIDED: no change seen, but one of any size may be hidden"
+
+
+def test_a_device_a_thousand_times_slower_is_told_without_powers_of_ten():
+    found = change(sweep(HEALTHY), sweep(HEALTHY / 1000))
+    assert headline(found).startswith("SLOWER by up to 100 % (100 to 100) at every load")
+    assert found.next is None  # every load has surely changed
+    assert "-0.0 %" not in repr(change(sweep(HEALTHY), sweep(HEALTHY)))
 
 
 def test_what_cannot_be_compared_is_refused_in_a_line():
