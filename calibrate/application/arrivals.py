@@ -69,10 +69,13 @@ class UnderArrivals(System):
         return self._estimate(NINETY * self.peaks.min(axis=1), "1/s")
 
     def within(self, response_s: float, share: float | None = None) -> Estimate:
-        """The highest rate with a mean response, or a simulated percentile, within a time."""
+        """The highest rate with a mean response, or a simulated percentile, within a time; None beyond all known."""
         times = self.responses if share is None else self._simulated(share)
-        most = [0.0 if t[0] > response_s else np.interp(response_s, t, self.known_at) for t in map(_rising, times)]
-        return self._estimate(np.array(most), "1/s")
+        most = [
+            0.0 if t[0] > response_s else np.interp(response_s, t, self.known_at, right=np.inf)
+            for t in map(_rising, times)
+        ]
+        return self._estimate(np.array(most), "1/s", f"{format_rate(self.known_at[-1])} at least")
 
     def gain(self, station: str) -> float:
         """The factor on the response at the highest rate with two of that station."""

@@ -87,10 +87,13 @@ def within_text(found: System, response_s: float, share: float | None = None) ->
     """The number of clients within an objective for the mean response time or a percentile."""
     most, what = found.within(response_s, share), "mean" if share is None else f"p{100 * share:g}"
     if isinstance(found, UnderArrivals):
-        return f"up to {_interval(most, format_rate)} the {what} response is within {format_duration(response_s)}"
+        rates = most.note if most.estimate is None else _interval(most, format_rate)
+        return f"up to {rates} the {what} response is within {format_duration(response_s)}"
     if most.estimate == 0:
         least = found.response() if share is None else found.percentile(share)
-        return f"none: with {found.clients[0]:g} the {what} response is {format_duration(float(least[0, 0]))}"
+        few = plain_number(float(found.clients[0]))
+        some = f"{few} client{'' if few == '1' else 's'}"
+        return f"none: with {some} the {what} response is {format_duration(float(least[0, 0]))}"
     return f"{_clients(most)} have a {what} response within {format_duration(response_s)}"
 
 

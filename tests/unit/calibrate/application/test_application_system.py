@@ -84,7 +84,7 @@ def test_an_objective_is_kept_by_so_many_clients(found: System) -> None:
     assert solve(app().with_population(most)).W <= 7e-4
     assert f"{most} (" in within_text(found, 7e-4)
     assert found.within(1e-6).estimate == 0
-    assert "none: with 1 the mean" in within_text(found, 1e-6)
+    assert "none: with 1 client the mean" in within_text(found, 1e-6)
 
 
 def test_where_the_search_ended_is_no_answer_and_the_range_asked_for_changes_none(found: System) -> None:

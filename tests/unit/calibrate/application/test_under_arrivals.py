@@ -64,8 +64,14 @@ def test_two_of_the_bottleneck_and_an_objective(found: UnderArrivals) -> None:
     assert found.gain("cpu") == pytest.approx(twice / found.response()[0, 1], rel=0.02)
     assert f"the response falls with cpu by {100 * (1 - found.gain('cpu')):.0f} %, disk by " in str(found)
     most = found.within(2e-3)
+    simulated = system(APP, rates=[1e3, 2e3], simulate=True, draws=1, customers=20_000)
     assert solve(Network(APP, Arrivals(most.estimate or 0))).W == pytest.approx(2e-3, rel=0.02)
     assert within_text(found, 2e-3).startswith("up to 3.")
+    whatever = found.within(1.0)  # the last rate known was the answer of any time that is longer
+    assert (whatever.estimate, whatever.identified) == (None, False)
+    assert within_text(found, 1.0) == "up to 3.92 k/s at least the mean response is within 1.00 s"
+    known = simulated.within(1.0, 0.99)
+    assert (known.estimate, known.note) == (None, "2.00 k/s at least")
     assert "ARRIVALS" in system_table(found)
 
 
