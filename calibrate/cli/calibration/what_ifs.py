@@ -93,6 +93,7 @@ def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) 
     """The changed device's curve next to the present one's, with the assumptions."""
     from calibrate.fitting.fit import PRESENT
     from calibrate.fitting.fit_answer import NINETY, QUEUEING, knee_line, ninety_line
+    from calibrate.fitting.readings import users_at_knee
     from measure.units import with_interval
 
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
@@ -116,5 +117,8 @@ def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) 
     if fit.knee.load is not None:
         first.append(labelled("THEN", f"{QUEUEING.lower()} at {knee_line(fit)}"))
         first.append(labelled("THEN", f"{NINETY.lower()} {ninety_line(fit)}"))
+        if think_s := present.load_type.thinking_s:
+            users = with_interval(present.load_type.figure, *users_at_knee(scenario.fit, think_s))
+            first.append(labelled("THEN", f"{QUEUEING.lower()} at {present.load_type.in_full(users)}"))
     first += [labelled("ASSUMES", assumption) for assumption in scenario.assumptions]
     return "\n".join([*first, "", table(header, rows, left=0)])

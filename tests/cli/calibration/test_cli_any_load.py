@@ -193,6 +193,15 @@ def test_rates_without_a_device_ask_for_one(qsim):
     assert (run.code, "nothing to predict from" in run.err) == (2, True)
 
 
+def test_a_changed_device_says_from_how_many_thinking_users_on_queueing_starts_too(qsim, drive):
+    asked = ("predict", drive, "--at", "200users:think=1s", "--what-if", "drives=1:2")
+    then = qsim(*asked, "--json").json["what_if"]
+    peak = then["parameters"]["Xmax"]["estimate"]
+    assert then["users"]["load"] == pytest.approx(then["knee"]["load"] + peak, rel=0.01)
+    (line,) = (one for one in qsim(*asked).out.splitlines() if one.startswith("THEN") and "users" in one)
+    assert line.startswith(f"THEN    queueing starts at {then['users']['load']:.0f} (")
+
+
 def test_clients_who_think_for_no_time_are_clients(qsim, drive):
     none, plain = (qsim("predict", drive, "--at", at, "--json").json["points"] for at in ("8users:think=0s", "8"))
     assert none[0]["throughput_per_s"] == pytest.approx(plain[0]["throughput_per_s"], rel=0.02)
