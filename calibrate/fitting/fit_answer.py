@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import indent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from calibrate.fitting.readings import measured_near, paths
+from calibrate.fitting.readings import STAYS_BELOW, measured_near
 from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
-from measure.units import Figure, format_bandwidth, format_duration, with_interval
+from measure.units import Figure, format_bandwidth, format_duration, interval_text, with_interval
 from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
@@ -73,23 +73,35 @@ def knee_line(fit: Fit) -> str:
 
 
 def ninety_line(fit: Fit) -> str:
-    """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
+    """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``.
+
+    Where no load computed reaches it, the interval alone: ``depth 360 and more, rough: beyond depth 5824``.
+    """
     k = fit.ninety
     if k.load is None:
-        last = float(paths(fit, fit.knee.load).load.max())
-        return f"beyond {at_load(fit.load_type, fit.load_type.figure(last))}, the last computed"
-    return _place(fit, k, near=measured_near(fit, k.load, k.low, k.high))
+        ends = interval_text(*(None if end is None else fit.load_type.figure(end, 2) for end in (k.low, k.high)))
+        where = f"{at_load(fit.load_type, ends)}, {ninety_word(fit)}" if ends else ""
+        return ": ".join(filter(None, [where, k.note]))
+    return _place(fit, k)
 
 
-def _place(fit: Fit, k: Knee, *, near: bool = True) -> str:
-    """A knee and what is had there; for large blocks with the bandwidth. ``near`` as in ``explained``."""
+def ninety_word(fit: Fit) -> str:
+    """The sureness of the load at 90 % of the peak, or of its interval alone."""
+    k = fit.ninety
+    ends_alone = k.load is None and (k.low is not None or k.high is not None)
+    return fit.sureness(False, None, None) if ends_alone else knee_word(fit, k)
+
+
+def _place(fit: Fit, k: Knee) -> str:
+    """A knee and what is had there; for large blocks with the bandwidth."""
     load, time = fit.load_type, format_duration(k.response_time_s, 2)
     there = f"a response time of {time}" if isinstance(load, ArrivalRate) else f"{time} an access"
     if isinstance(load, ClosedLoad):
         rates = (load.throughput_figure(k.throughput_per_s, 2), load.moved_text(fit.block_bytes, k.throughput_per_s))
         there = f"{', '.join(filter(None, rates))} at {time}"
-    word = explained(fit, knee_word(fit, k), k.low, k.high, near=near)
-    return f"{at_load(load, knee_figure(fit, knee=k))}, {word}: {there}"
+    word = knee_word(fit, k)
+    why = reason_of_ninety(fit, word) if k is fit.ninety else reason(fit, word, k.low, k.high)
+    return f"{at_load(load, knee_figure(fit, knee=k))}, {word}{f' as {why}' if why else ''}: {there}"
 
 
 def _of_the_peak(fit: Fit, word: str) -> str:
@@ -97,23 +109,51 @@ def _of_the_peak(fit: Fit, word: str) -> str:
     return "assumed" if fit.never_waits and word in ("sure", "rough") else word
 
 
-def explained(fit: Fit, word: str, low: float | None, high: float | None, *, near: bool = True) -> str:
-    """The ``word`` of a figure of the peak, with the reason where it is rough in spite of a narrow interval.
+def explained(fit: Fit, word: str, low: float | None, high: float | None) -> str:
+    """The ``word`` of a figure of the peak, with the ``reason`` where there is one."""
+    why = reason(fit, word, low, high)
+    return f"{word} as {why}" if why else word
 
-    ``near``: whether points near it show it.
+
+def reason(
+    fit: Fit, word: str, low: float | None, high: float | None, *, near: bool = True, of_peak: bool = True
+) -> str:
+    """Why a figure is rough in spite of a narrow interval; empty for others.
+
+    ``near``: whether points near it show it; ``of_peak``: whether it stands on the peak, as no objective does.
     """
     if word != "rough" or low is None or high is None or high >= ROUGH * low:
-        return word
+        return ""
     reasons = {
         "the held-out points refute the curve": fit.refuted,
         "the curve misses its own points": fit.is_far_off,
         fit.doubted: bool(fit.doubted),
     }
-    if isinstance(fit.load_type, ClosedLoad) and fit.used:
+    if of_peak and isinstance(fit.load_type, ClosedLoad) and fit.used:
         reasons[f"throughput still rises at {fit.load_type.at(max(fit.used))}"] = fit.rises
         reasons["no load near it was measured"] = not near
         reasons["the idle latency or the peak is rough"] = True
-    return next((f"rough as {reason}" for reason, holds in reasons.items() if holds), word)
+    return next((why for why, holds in reasons.items() if holds), "")
+
+
+def reason_of_ninety(fit: Fit, word: str) -> str:
+    """``reason`` for the load at 90 % of the peak; where the predicted curve stays below that, however wide it is."""
+    k = fit.ninety
+    if word == "rough" and k.note.startswith(STAYS_BELOW):
+        return STAYS_BELOW
+    if k.load is None:
+        return ""
+    return reason(fit, word, k.low, k.high, near=measured_near(fit, k.load, k.low, k.high))
+
+
+def knees_document(fit: Fit) -> dict[str, Any]:
+    """Both knees in JSON, each with how sure it is and why not, and what leaves the whole fit in doubt, if anything."""
+    knee, ninety, start, word = fit.knee, fit.ninety, knee_word(fit), ninety_word(fit)
+    return {
+        "knee": {**knee.to_dict(), "sure": start, "reason": reason(fit, start, knee.low, knee.high)},
+        "knee90": {**ninety.place(), "sure": word, "reason": reason_of_ninety(fit, word)},
+        "doubted": fit.doubted,
+    }
 
 
 def knee_lines(fit: Fit) -> list[str]:
@@ -129,8 +169,7 @@ def knee_sentence(fit: Fit) -> str:
         return f"No knee was found: {fit.knee.note}"
     if not isinstance(fit.load_type, ClosedLoad):
         return f"The knee: {knee_line(fit)}"
-    ninety = f"; 90 % of the peak at {ninety_line(fit)}" if fit.ninety.load is not None else ""
-    return f"{QUEUEING.capitalize()} at {knee_line(fit)}{ninety}"
+    return f"{QUEUEING.capitalize()} at {knee_line(fit)}; 90 % of the peak at {ninety_line(fit)}"
 
 
 def peak_figure(fit: Fit, to: str = " to ") -> str:

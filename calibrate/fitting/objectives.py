@@ -35,6 +35,9 @@ from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, InjectedDelay, Loa
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
+AT_THE_PEAK = 0.99
+"""The share of the peak from which a load is said to reach it."""
+
 PAST = 2.0
 """An objective is sought to this multiple of the load at which the peak itself takes the time."""
 
@@ -127,14 +130,18 @@ def mean_objective(
 
     ``lightest_s`` is the response at the lightest of the ``loads``.
     """
-    kind, peak = fit.load_type if under is None else under, fit.peak
-    most = math.inf
-    if peak is not None and peak.high is not None and not isinstance(kind, InjectedDelay):
-        takes = 1.0 if isinstance(kind, ThroughputLoad) else time_s + kind.thinking_s
-        most = peak.high * takes  # N = X (R + Z)
+    most = most_within(fit, time_s, fit.load_type if under is None else under)
     definition = f"mean response time within {format_duration(time_s)}"
     lightest = f"the response takes {format_duration(lightest_s)}"
     return objective_at(fit, load, ends, definition, loads, lightest, under=under, most=most)
+
+
+def most_within(fit: Fit, time_s: float, kind: Load) -> float:
+    """The load of that kind at which the highest possible peak serves each request within ``time_s`` on average."""
+    peak = fit.peak
+    if peak is None or peak.high is None or isinstance(kind, InjectedDelay):
+        return math.inf
+    return peak.high * (1.0 if isinstance(kind, ThroughputLoad) else time_s + kind.thinking_s)  # N = X (R + Z)
 
 
 def possible_responses(fit: Fit, loads: Array) -> Array:
@@ -164,7 +171,8 @@ def objective_at(
     kind = fit.load_type if under is None else under
     if not 0 < load < math.inf:
         first, last = (kind.place(kind.estimated_text(n)) for n in loads[[0, -1]])
-        note = f"met up to {last}, the heaviest load looked at" if load else f"even at {first} {lightest}"
+        highest = ", which reaches the peak" if load and _reaches_the_peak(fit, loads[-1], under) else ""
+        note = f"met up to {last}, the heaviest load looked at{highest}" if load else f"even at {first} {lightest}"
         return Knee(None, *ends, math.nan, math.nan, definition, kind.named, False, note)
     low, high, known = interval_with(fit, load, ends, most=most)
     there = predict(fit, [load] if under is None else replace(under, values=(load,)), refuse=False)
@@ -174,6 +182,15 @@ def objective_at(
         note = "; ".join(filter(None, (note, further)))
         known = known and outstanding <= NO_FURTHER * max(fit.used)
     return Knee(load, low, high, throughput, response, definition, kind.named, known, note)
+
+
+def _reaches_the_peak(fit: Fit, load: float, under: Load | None) -> bool:
+    """Whether the throughput at a load of that kind is that of the printed peak, to a hundredth; False for memories."""
+    kind = fit.load_type if under is None else under
+    if fit.peak is None or not fit.peak.estimate or not isinstance(kind, ClosedLoad | ArrivalRate):
+        return False
+    served = predict(fit, [load] if under is None else replace(under, values=(load,)), refuse=False).throughput_per_s[0]
+    return bool((load if isinstance(kind, ArrivalRate) else served) >= AT_THE_PEAK * fit.peak.estimate)
 
 
 def check_objective(time_s: float) -> None:

@@ -33,6 +33,7 @@ from calibrate.models.curves import CurveModel, estimates
 from calibrate.points import Z90
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
+from measure.ties import TIE
 from measure.units import CACHE_LINE_BYTES
 
 SOFT = 0.5
@@ -43,6 +44,9 @@ USUAL = 0.9
 
 GAIN = 1.05
 """Throughput still rises at a load where twice the load raises it by this factor."""
+
+STAYS_BELOW = "the predicted curve stays below it"
+"""Of the load at 90 % of the peak: it is where possible devices reach their own."""
 
 SHEET = "data sheet"
 """The key in a fit's details of a data sheet's figures."""
@@ -62,6 +66,9 @@ FEW = 64
 
 AROUND, BESIDE, TRIED, PASSES = 8.0, 1.2, 14, 2
 """Loads tried on the predicted curve to either side of an estimate, their number, and how often, closer each time."""
+
+CLOSE = 1.02
+"""The ratio of two loads between which a curve is straight."""
 
 NO_FURTHER = 4
 """No objective beyond this multiple of the deepest calibrated load is identified."""
@@ -355,7 +362,8 @@ def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
 def ninety_of(fit: Fit) -> Knee:
     """The load at 90 % of the printed peak of ``fit`` on its predicted curve, and its interval over possible devices.
 
-    ``load`` is None where no load reaches it.
+    ``load`` is None where no load reaches it. Where the predicted curve stays below it, as each possible device reaches
+    its own at another load, ``load`` is their median, and throughput and response are those of the curve there.
     """
     definition, path = f"{100 * USUAL:g} % of the peak throughput", paths(fit, fit.knee.load)
     places = first_reaching(path.throughput / (USUAL * path.peak[:, None]))
@@ -368,14 +376,16 @@ def ninety_of(fit: Fit) -> Knee:
     if isinstance(fit.load_type, InjectedDelay):  # the knee is a throughput: a delay of 0 is not a knee
         note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
     elif not np.isfinite(load):
-        note = f"beyond {fit.load_type.estimated_text(path.load[-1])}"
+        note = f"beyond {fit.load_type.place(fit.load_type.estimated_text(path.load[-1]))}, the last computed"
     if not 0 < load < np.inf:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
     load, throughput, response = _where_it_is_had(fit, path, load, places)
     if not isinstance(fit.load_type, InjectedDelay):
         note = note or beyond(fit, load)
     low, high, known = interval_with(fit, load, (low, high), float(path.load[0]) if path.is_closed else 0.0)
-    if path.is_closed:
+    if path.is_closed and throughput < USUAL * (1 - TIE) * (fit.asymptotes[1].estimate or math.inf):
+        note, known = "; ".join(filter(None, (STAYS_BELOW, note))), False
+    elif path.is_closed:
         known = known and fit.asymptotes[1].identified and not fit.rises and measured_near(fit, load, low, high)
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 
@@ -428,38 +438,59 @@ def _where_it_is_had(fit: Fit, path: CurvePaths, near: float, places: Array) -> 
         throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
         return near, throughput, response
     wanted = USUAL * (fit.asymptotes[1].estimate or math.nan)
-    load = _first_on_the_curve(fit, wanted, near)
-    if load == 1 and (more := float(predict(fit, [1.0], refuse=False).throughput_per_s[0])) > wanted:  # no load is less
-        wanted = more
-    return load, wanted, load / wanted - fit.load_type.thinking_s
+    found = _first_on_the_curve(fit, wanted, near)
+    load, there = found or near, wanted
+    if found is None or (load == 1 and _on_the_curve(fit, [1.0])[0] > wanted):  # no load is less
+        there = float(_on_the_curve(fit, [load])[0])
+    return load, there, load / there - fit.load_type.thinking_s
 
 
-def _first_on_the_curve(fit: Fit, wanted: float, near: float) -> float:
-    """The first load with the throughput ``wanted`` on the predicted curve; ``near`` where it has none near that."""
-    tried = np.array([1 / BESIDE, BESIDE])  # each load costs a chain
-    if not fit.is_seen_through_chain:
-        farthest = max(AROUND, NO_FURTHER * max(fit.used, default=1.0) / near)
-        beside, further = np.geomspace(1 / AROUND, AROUND, TRIED), np.geomspace(AROUND, farthest, TRIED)
-        bends = np.array(fit.used) / near  # the curve bends sharply at the loads that were calibrated on
-        tried = np.concatenate([[1.0 / near], beside, further, bends[bends <= farthest]])
-    loads, load = np.unique(np.maximum(near * tried, 1.0)), near
-    for _ in range(PASSES):
-        place = first_reaching(predict(fit, loads, refuse=False).throughput_per_s[None] / wanted)
-        if not np.isfinite(place[0]):
-            return 1.0 if np.isnan(place[0]) and loads[0] == 1 else load
-        load, before = float(load_at(loads, place)[0]), min(int(place[0]), len(loads) - 2)
-        loads = np.geomspace(loads[before], loads[before + 1], TRIED)
-    return load
+def _on_the_curve(fit: Fit, loads: Sequence[float] | Array) -> Array:
+    """The predicted throughput at ``loads``."""
+    return predict(fit, loads, refuse=False).throughput_per_s
+
+
+def _first_on_the_curve(fit: Fit, wanted: float, near: float) -> float | None:
+    """The first load around ``near`` with the throughput ``wanted`` on the predicted curve; None beyond all of them."""
+
+    def reached(loads: Array) -> float:
+        return float(first_reaching(_on_the_curve(fit, loads)[None] / wanted)[0])
+
+    loads = np.unique(np.maximum(near * _tried_beside(fit, near), 1.0))
+    place = reached(loads)
+    if not math.isfinite(place):
+        ends = (loads[-1], max(AROUND * near, loads[-1])) if place > 0 else (1.0, loads[0])
+        loads = np.unique(np.geomspace(*ends, TRIED))
+        place = reached(loads)
+    if not math.isfinite(place):
+        return None if place > 0 else 1.0
+    while loads[(before := min(int(place), len(loads) - 2)) + 1] > CLOSE * loads[before]:
+        closer = np.geomspace(loads[before], loads[before + 1], TRIED)
+        if not math.isfinite(again := reached(closer)):
+            break
+        loads, place = closer, again
+    return float(load_at(loads, np.array([place]))[0])
+
+
+def _tried_beside(fit: Fit, near: float) -> Array:
+    """The loads, as multiples of ``near``, among which one is sought first."""
+    if fit.is_seen_through_chain:  # each load costs a chain
+        return np.array([1 / BESIDE, BESIDE])
+    farthest = max(AROUND, NO_FURTHER * max(fit.used, default=1.0) / near)
+    beside, further = np.geomspace(1 / AROUND, AROUND, TRIED), np.geomspace(AROUND, farthest, TRIED)
+    bends = np.array(fit.used) / near  # the curve bends sharply at the loads that were calibrated on
+    return np.concatenate([[1.0 / near], beside, further, bends[bends <= farthest]])
 
 
 def interval_with(
     fit: Fit, load: float, ends: Ends, least: float = 0.0, most: float = math.inf
 ) -> tuple[float | None, float | None, bool]:
     """An interval with the estimate and what moves between runs, from ``least`` to ``most``; whether it is narrow."""
-    low, high = (None if end is None else side(end, load) for side, end in zip((min, max), ends, strict=True))
-    if low is not None and high is not None:
-        low, high = widened(low, load, high, fit.between_runs, fit.level)
-    low = None if low is None else max(low, least)
+    low, high = ends  # where one is open, the other moves between runs no less
+    if low is not None:
+        low = max(widened(min(low, load), load, load, fit.between_runs, fit.level)[0], least)
+    if high is not None:
+        high = widened(load, load, max(high, load), fit.between_runs, fit.level)[1]
     last = min(high or math.inf, max(most, load))
     return low, last if math.isfinite(last) else None, low is not None and last < ROUGH * low
 

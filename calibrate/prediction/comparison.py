@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrate.fitting.calibrating import OTHER_LOAD, fit, missing_its_own_points
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.fit_answer import knee_word
+from calibrate.fitting.fit_answer import knees_document
 from calibrate.fitting.own_load import is_own_kind
 from calibrate.fitting.predicted_curve import Knee, Prediction, grid
 from calibrate.inference.parameters import Array, Mask
@@ -357,8 +357,7 @@ class Comparison(Result):
             **({} if self.is_own_kind else {"knee_load": self.fit.load_name}),
             "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
-            "knee": {**self.knee.to_dict(), "sure": knee_word(self.fit)},
-            "knee90": {**self.fit.ninety.place(), "sure": knee_word(self.fit, self.fit.ninety)},
+            **knees_document(self.fit),
             "points": points,
             "summary": asdict(self.summary()),
             "audit": [f.to_dict() for f in self.audit],

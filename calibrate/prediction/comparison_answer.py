@@ -21,6 +21,7 @@ from calibrate.fitting.fit_answer import (
     knee_sentence,
     knee_word,
     knees_labelled,
+    ninety_word,
     peak_figure,
     second_cell,
     second_heading,
@@ -270,7 +271,7 @@ def _sure_of_users(done: Sequence[Comparison]) -> str:
     c = done[0]
     if len(done) > 1 or not c.fit.load_type.thinking_s or c.knee.load is None or c.fit.ninety.load is None:
         return ""
-    start, ninety = knee_word(c.fit), knee_word(c.fit, c.fit.ninety)
+    start, ninety = knee_word(c.fit), ninety_word(c.fit)
     if start == ninety:
         return f"; where queueing starts and 90 % of the peak are both {start}"
     return f"; where queueing starts is {start}, 90 % of the peak {ninety}"

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.objectives import ROUNDING, check_objective, objective_at
+from calibrate.fitting.objectives import ROUNDING, check_objective, most_within, objective_at
 from calibrate.fitting.predicted_curve import Knee
-from calibrate.fitting.readings import NO_FURTHER, first_reaching, load_at
+from calibrate.fitting.readings import NO_FURTHER, first_reaching, load_at, predict
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError
@@ -62,6 +62,8 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
 def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee:
     """As :func:`tail_knee`, from ``tails`` at ascending depths from 1 on: whole requests, rounded down.
 
+    At the end of its interval no more is served than at the peak's, as of an objective for the mean.
+
     The knee has no load where the first depth already takes longer, or the last does not; its note then says so.
     """
     _check(time_s, quantile)
@@ -77,7 +79,9 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee
     taken = float(np.exp(np.interp(np.log(max(load, 1.0)), np.log(depths), np.log(centre))))
     lightest = f"{quantile} takes {format_duration(float(centre[0]))}"
     note = f"{quantile} takes {format_duration(taken)} there"
-    return objective_at(fit, load, (low_end, high_end), definition, depths, lightest, note)
+    mean_s = float(predict(fit, [load], refuse=False).response_time_s[0]) if 0 < load < math.inf else 0.0
+    most = float(np.floor(most_within(fit, max(time_s, mean_s), fit.load_type)))  # the mean may exceed a median
+    return objective_at(fit, load, (low_end, high_end), definition, depths, lightest, note, most=most)
 
 
 def depths_for(fit: Fit) -> list[float]:

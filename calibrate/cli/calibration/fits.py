@@ -89,12 +89,13 @@ def objective_document(
     fit: Fit, slo: Objective | None, sweep: measure.Sweep | None, under: ArrivalRate | ClosedLoad | None = None
 ) -> dict[str, Any] | None:
     """The load that meets the objective in JSON; None without one."""
-    from calibrate.fitting.fit_answer import knee_word
+    from calibrate.fitting.fit_answer import knee_word, reason
 
     if slo is None:
         return None
     k = objective_of(fit, slo, sweep, under)
-    return {**k.to_dict(), "sure": knee_word(fit, k)}
+    word = knee_word(fit, k)
+    return {**k.to_dict(), "sure": word, "reason": reason(fit, word, k.low, k.high, of_peak=False)}
 
 
 def asked_lines(
@@ -108,21 +109,22 @@ def asked_lines(
     """
     if slo is None:
         return []
-    from calibrate.fitting.fit_answer import knee_word
+    from calibrate.fitting.fit_answer import knee_word, reason
 
     k, load = objective_of(fit, slo, sweep, under), fit.load_type if under is None else under
     show = load.throughput_figure
     asked = f"{f'{slo.quantile} under' if slo.quantile else 'Under'} {format_duration(slo.time_s)}"
     word = knee_word(fit, k)
+    why = reason(fit, word, k.low, k.high, of_peak=False)
     line = f"{asked}: {', '.join(filter(None, (k.note, word)))}."
     if k.load is not None:
-        at = with_interval(load.figure, k.load, k.low, k.high)
+        at = with_interval(_whole if slo.quantile else load.figure, k.load, k.low, k.high)
         at = under.in_full(at) if under is not None else at if isinstance(load, ThroughputLoad) else load.place(at)
         at = load.in_full(at) if isinstance(load, ArrivalRate) and under is None else at
         time = f", {format_duration(k.response_time_s, 2)} on average" if slo.quantile else ""
         beyond = f"; {k.note}" if k.note else ""
         rate = "" if isinstance(load, ThroughputLoad) else f"{show(k.throughput_per_s, 2)} at "
-        line = f"{asked}: {rate}{at}{time}, {word}{beyond}."
+        line = f"{asked}: {rate}{at}{time}, {word}{f' as {why}' if why else ''}{beyond}."
     if fit.used and not isinstance(load, InjectedDelay) and under is None:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         deepest, took = fit.load_type.text(fit.used[i]), format_duration(fit.used_response_s[i], 2)
@@ -131,6 +133,11 @@ def asked_lines(
         place = load.place(deepest)
         line += f" {place[0].upper()}{place[1:]} gave {show(fit.used_throughput_per_s[i], 2)} at {took}."
     return [line]
+
+
+def _whole(value: float, digits: int = 3, like: float | None = None, /) -> str:
+    """A number of requests, of which tails are predicted at whole ones alone."""
+    return f"{value:.0f}"
 
 
 def scalability_of(fit: Fit, sweep: measure.Sweep | None) -> Mapping[str, Estimate]:
@@ -183,7 +190,7 @@ def fit_document(
     fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = None, under: ArrivalRate | ClosedLoad | None = None
 ) -> dict[str, Any]:
     """A fit in JSON with what --slo asks for, without the table that only a fit file needs."""
-    from calibrate.fitting.fit_answer import knee_word
+    from calibrate.fitting.fit_answer import knees_document
 
     wanted = _advice(fit, sweep)
     return {
@@ -191,8 +198,7 @@ def fit_document(
         "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
-        "knee": {**fit.knee.to_dict(), "sure": knee_word(fit)},
-        "knee90": {**fit.ninety.place(), "sure": knee_word(fit, fit.ninety)},
+        **knees_document(fit),
         "objective": objective_document(fit, slo, sweep, under),
         "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,

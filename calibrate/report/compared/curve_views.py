@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.fit_answer import figure_word, idle_figure, knee_figure, knee_word, peak_figure, peak_word
+from calibrate.fitting.fit_answer import (
+    figure_word,
+    idle_figure,
+    knee_figure,
+    knee_word,
+    ninety_word,
+    peak_figure,
+    peak_word,
+)
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.comparison_answer import curve_rows, mean_text, points_rows, truth_rows
 from calibrate.report.compared import curve_figures
@@ -238,11 +246,7 @@ def key_figures(fit: Fit) -> list[KeyFigure]:
     """Those that are known, each with its word where it is not sure."""
     load, peak, idle = fit.load_type, "predicted peak throughput", "latency of one request alone"
     if isinstance(load, ClosedLoad):
-        ninety = (
-            knee_figure(fit, knee=fit.ninety),
-            f"{load.heading} with 90 % of the peak",
-            knee_word(fit, fit.ninety),
-        )
+        ninety = (knee_figure(fit, knee=fit.ninety), f"{load.heading} with 90 % of the peak", ninety_word(fit))
         found = [(knee_figure(fit), f"{load.heading} where queueing starts", knee_word(fit)), ninety]
     else:
         knee = "bandwidth at the knee" if isinstance(load, MemoryLoad) else "arrivals at the knee"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def test_predict_prints_the_tails_and_the_deepest_queue_that_meets_an_objective(
     assert "p99.9" in run.out
     assert "Model: 4 servers, one queue" in run.out
     assert run.out.startswith("p99 under 20.0 ms: ")
+    assert re.search(r"at depth \d+ \(\d+ to \d+\), ", run.out.splitlines()[0])  # whole requests
     found = qsim("fit", str(measured), "--use", "1,32", "--slo", "p99=20ms", "--json").json["objective"]
     assert found["low"] <= found["load"] <= found["high"]
 

@@ -11,11 +11,12 @@ from made_up import points_at
 
 from calibrate import Fit, compare, fit, from_datasheet, objective_knee, objective_under, predict
 from calibrate.fitting.calibrating import doubts_named
-from calibrate.fitting.fit_answer import explained, fit_answer, knee_word
+from calibrate.fitting.fit_answer import explained, fit_answer, knee_word, knees_document
 from calibrate.fitting.objectives import doubling
-from calibrate.fitting.readings import measured_near
+from calibrate.fitting.readings import STAYS_BELOW, _first_on_the_curve, measured_near
 from calibrate.models.closed_models import is_past_its_peak
 from measure import ArrivalRate, Clients, Sweep, load
+from measure.units import format_rate
 
 ONE_DEVICE = Path(__file__).parents[4] / "docs" / "data" / "one-device"
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -153,6 +154,61 @@ def test_where_one_request_reaches_90_percent_of_the_peak_its_own_throughput_is_
     assert made.ninety.load == 1
     assert made.ninety.throughput_per_s == pytest.approx(predict(made, [1]).throughput_per_s[0], rel=1e-9)
     assert made.ninety.throughput_per_s > 0.9 * made.peak.estimate
+
+
+RISING = np.array([10.19e3, 19.88e3, 39.22e3, 77.94e3, 158.5e3])
+"""Throughputs at depths 1 to 16 that still grow as the depth."""
+
+
+def test_where_the_printed_curve_stays_below_90_percent_of_the_peak_its_own_throughput_is_printed() -> None:
+    """``90 % OF PEAK AT depth 99: 832 k/s at 120 µs`` stood below ``QUEUEING STARTS depth 91: 574 k/s at 159 µs``."""
+    made = fit(Sweep(points_at(DEPTHS[:5], RISING)))
+    assert predict(made, np.geomspace(1, 1e5, 60)).throughput_per_s.max() < 0.9 * made.peak.estimate
+    ninety = made.ninety
+    assert ninety.low < 32 < ninety.load < 512 < ninety.high
+    there = predict(made, [made.knee.load, ninety.load])
+    assert ninety.throughput_per_s == pytest.approx(there.throughput_per_s[1], rel=1e-9)
+    assert made.knee.response_time_s < ninety.response_time_s == pytest.approx(there.response_time_s[1], rel=1e-9)
+    line, rate = fit_answer(made)[1], format_rate(ninety.throughput_per_s, 2)
+    assert f", rough as the predicted curve stays below it: {rate} at " in line
+    said = knees_document(made)["knee90"]
+    assert (said["load"], said["sure"], said["reason"]) == (ninety.load, "rough", STAYS_BELOW)
+
+
+def test_of_users_who_think_the_curve_is_followed_to_where_it_has_90_percent() -> None:
+    users = np.array([1.0, 20, 50, 100, 150])
+    rates = np.minimum(users / 1.01, 100 - 20 / users)
+    made = fit(Sweep(points_at(users, rates, users / rates - 1.0), load_type=Clients(think=1.0)))
+    for near in (made.ninety.load / 3, made.ninety.load, 3 * made.ninety.load):
+        found = _first_on_the_curve(made, 0.9 * made.peak.estimate, near)
+        assert found == pytest.approx(made.ninety.load, rel=2e-3)
+    assert _first_on_the_curve(made, 1.1 * made.peak.estimate, 100.0) is None
+    assert _first_on_the_curve(made, 1e-3, 100.0) == 1.0
+
+
+def test_a_document_gives_the_reasons_that_the_text_gives() -> None:
+    rates = np.array([1e4, 19900, 39000, 66000, 390000, 80000, 80500])  # depth 16 is five times too fast
+    doubted = fit(Sweep(points_at(DEPTHS, rates)), [1, 8, 64])
+    rises, few = (fit(balanced(8, DEPTHS[:-1])), fit(Sweep(points_at([1.0, 4, 16, 64], [1e3, 4e3, 9e3, 9e3]))))
+    for made in (doubted, rises, few):
+        document, lines = knees_document(made), fit_answer(made)
+        for line, name in zip(lines, ("knee", "knee90"), strict=False):
+            why = document[name]["reason"]
+            assert (f", rough as {why}: " in line) == bool(why)
+            assert (" rough as " in line) == bool(why)
+        assert document["doubted"] == made.doubted
+    assert knees_document(doubted)["knee"]["reason"] == doubted.doubted
+    assert "throughput still rises" in knees_document(rises)["knee"]["reason"]
+    assert "no load near it" in knees_document(few)["knee90"]["reason"]
+    assert knees_document(fit(Sweep(points_at(DEPTHS, np.minimum(DEPTHS, 4) * 1e3))))["knee"]["reason"] == ""
+
+
+def test_both_ends_of_an_interval_move_between_runs_where_one_is_open_too() -> None:
+    made = fit(load(ONE_DEVICE / "closed.csv"))
+    moved = replace(made, between_runs=0.2)
+    for time_s in (4e-3, 10.0):
+        still, moves = (objective_under(one, time_s, ArrivalRate()) for one in (made, moved))
+        assert moves.low < 0.85 * still.low
 
 
 def test_a_doubt_is_named_by_its_first_check() -> None:

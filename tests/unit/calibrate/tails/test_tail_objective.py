@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from made_up import open_sweep
 from simulated_fio import write_simulated
 
 from calibrate.fitting.calibrating import fit
 from calibrate.fitting.datasheet import from_datasheet
+from calibrate.fitting.objectives import objective_knee
 from calibrate.tails.objective import deepest_within, tail_knee
 from calibrate.tails.results import QUANTILES, Structure, TailPoint, Tails
 from measure import Sweep, load
@@ -47,8 +51,22 @@ def test_a_time_that_is_never_or_always_met_has_no_knee_and_says_so() -> None:
     assert never.note == "even at depth 1 p50 takes 1.00 ms"
     always = deepest_within(made, tails([1, 2, 4]), "p50", 1.0)
     assert (always.load, always.note) == (None, "met up to depth 4, the heaviest load looked at")
+    deep = deepest_within(made, tails([1, 2, 4, 65536]), "p99", 1e6)
+    assert deep.note == "met up to depth 65536, the heaviest load looked at, which reaches the peak"
     perhaps = deepest_within(made, tails([1, 2, 4]), "p50", 4.5e-3)
     assert (perhaps.load, perhaps.low, perhaps.high) == (None, 3, None)
+
+
+def test_its_interval_ends_where_the_highest_peak_takes_the_time_as_that_of_a_mean() -> None:
+    """A drive of 706 k/s at most meets p99 within 300 µs with 211 requests at most, whatever the tails leave open."""
+    made = from_datasheet(80e-6, 600e3)
+    flat = tails([1, 2, 4, 8, 16, 32, 64, 128])
+    points = tuple(replace(p, low=dict.fromkeys(QUANTILES, 1e-6 * p.load)) for p in flat.points)
+    points = tuple(replace(p, predicted=dict.fromkeys(QUANTILES, 4e-6 * p.load)) for p in points)
+    found = deepest_within(made, replace(flat, points=points), "p99", 300e-6)
+    assert found.load == 75
+    assert found.high == np.floor(made.peak.high * 300e-6)
+    assert found.high <= objective_knee(made, 300e-6).high
 
 
 def test_the_simulated_truth_meets_the_objective_inside_the_interval(sweep: Sweep) -> None:
