@@ -459,8 +459,8 @@ def _first_on_the_curve(fit: Fit, wanted: float, near: float) -> float | None:
     loads = np.unique(np.maximum(near * _tried_beside(fit, near), 1.0))
     place = reached(loads)
     if not math.isfinite(place):
-        ends = (loads[-1], max(AROUND * near, loads[-1])) if place > 0 else (1.0, loads[0])
-        loads = np.unique(np.geomspace(*ends, TRIED))
+        first, last = (loads[-1], max(AROUND * near, loads[-1])) if place > 0 else (1.0, loads[0])
+        loads = np.unique(np.geomspace(float(first), float(last), TRIED))
         place = reached(loads)
     if not math.isfinite(place):
         return None if place > 0 else 1.0

@@ -12,7 +12,7 @@ def test_the_questions_of_a_service_are_answered_first(qsim):
     asked = ("--clients", "1..500", "--slo", "30ms", "--target", "5k/s", "--what-if", "replicas=1:2")
     out = qsim("predict", str(RUNS / "wrk"), *asked).out.splitlines()
     assert out[0].startswith("Under 30.0 ms:")
-    assert "connections, rough. 64 connections gave" in out[0]
+    assert "connections, rough as the curve misses its own points. 64 connections gave" in out[0]
     assert out[1] == "For 5.0 k/s you need 4 (3 to 6) of today's kind, rough; 5 (3 to 7) to stay below 80 % busy."
     assert out[2].startswith("With 2 replicas for 1: ")
     assert " times the throughput at 500 connections (" in out[2]

@@ -108,7 +108,7 @@ def test_several_tables_of_latencies_alone_are_a_section_each_and_audited_as_the
     shown = qsim("show", str(tmp_path)).out
     assert "4Ki random read         100 %" in shown
     assert "read (as published)            32   165 µs" in shown
-    assert f"to read them: qsim audit {tmp_path}" in shown
+    assert f"to read it: qsim audit {tmp_path}" in shown
     audited = qsim("audit", str(tmp_path))
     assert audited.code == 0
     assert "ERROR    variance (4Ki random read): a variance of 48.3 µs² is too small" in audited.out
