@@ -199,6 +199,8 @@ def _row(made: Fit) -> dict[str, Any]:
 
 
 MOST_ROWS = 10
+NOTHING_LEFT = 99.0
+"""A loss of so many percent, beyond which none is named: a drive has hardly any throughput left."""
 
 
 def fleet_answer(fleet: Fleet) -> list[str]:
@@ -230,10 +232,13 @@ def _seen(powers: Sequence[Power]) -> str:
     if not judged:
         return f"nothing: no group of like drives has {LEAST} curves over the same loads"
     worst = max(judged, key=lambda p: p.one_load_pct or 0.0)
-    return (
-        f"a drive {format_percent(worst.one_load_pct or 0.0)} slower at any one load, or "
-        f"{format_percent(worst.all_loads_pct or 0.0)} at all, would have been found{left}"
-    )
+    one, every = worst.one_load_pct or 0.0, worst.all_loads_pct or 0.0
+    if every >= NOTHING_LEFT:
+        return f"nothing for sure: like drives differ so much here that none is odd by being slower{left}"
+    lost = f"{format_percent(every)} slower at all loads"
+    if one < NOTHING_LEFT:
+        lost = f"{format_percent(one)} slower at any one load, or {format_percent(every)} at all,"
+    return f"a drive {lost} would have been found{left}"
 
 
 def _computed(drives: pd.DataFrame) -> str:

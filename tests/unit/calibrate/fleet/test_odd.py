@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from places import TESTS
 
-from calibrate.fleet.drives import fit_fleet, make_of
-from calibrate.fleet.odd import apart, crowds, with_oddness
+from calibrate.fleet.drives import _seen, fit_fleet, make_of
+from calibrate.fleet.odd import Power, apart, crowds, with_oddness
 from measure.sweep import Provenance, Sweep
 
 DEPTHS = 2.0 ** np.arange(7)
@@ -141,6 +141,18 @@ def test_small_groups_are_not_judged_and_say_so():
     found, powers = with_oddness(drives(7), table)
     assert (found["odd"] == "").all()
     assert powers[0].one_load_pct is None
+
+
+@pytest.mark.parametrize(
+    ("one", "every", "said"),
+    [
+        (42.0, 17.0, "a drive 42 % slower at any one load, or 17 % at all, would have been found"),
+        (99.96, 17.0, "a drive 17 % slower at all loads would have been found"),
+        (99.96, 99.7, "nothing for sure: like drives differ so much here that none is odd by being slower"),
+    ],
+)
+def test_no_drive_is_said_to_be_a_hundred_percent_slower(one: float, every: float, said: str) -> None:
+    assert _seen([Power("r", "m", "1", 0, 30, one, every)]) == said
 
 
 def test_equal_values_hold_no_odd_one():
