@@ -50,7 +50,7 @@ def _accumulate(
         stop = min(gaps.size, i + size - filled)
         time = wait = service = 0.0
         waited = 0
-        for j in range(i, stop):
+        for j in range(np.uint64(i), np.uint64(stop)):  # without a sign: several at once
             time += gaps[j]
             wait += waits[j]
             service += services[j]
@@ -59,7 +59,7 @@ def _accumulate(
         table[row, WAIT] += wait
         table[row, SERVICE] += service
         table[row, WAITED] += waited
-        for j in range(i, min(stop, lost.size)):
+        for j in range(np.uint64(i), np.uint64(min(stop, lost.size))):
             table[row, LOST] += lost[j]
         filled += stop - i
         i = stop
@@ -77,9 +77,8 @@ def _count(waits: FloatArray, services: FloatArray, lowest: int, responses: IntA
         response = np.float64(wait + services[i])
         at = int(response.view(np.int64) >> SHIFT) - lowest
         responses[min(max(at, 0), last)] += 1
-        if wait > 0.0:
-            at = int(wait.view(np.int64) >> SHIFT) - lowest
-            waiting[min(max(at, 0), last)] += 1
+        at = int(wait.view(np.int64) >> SHIFT) - lowest
+        waiting[min(max(at, 0), last)] += wait > 0.0  # without a branch, which the processor could not predict
 
 
 class Recorder:
