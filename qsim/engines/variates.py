@@ -94,13 +94,14 @@ class VariateStream:
 
 
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:
-    """A stream for each role, and the array whose rows are their buffers, in the same order.
+    """A stream for each role, and the array whose rows are their buffers and one more number, in the same order.
 
     Each buffer has room for two blocks, so that streams, which run low at different times, are refilled seldom.
     """
     laws = list(_laws(plan))
-    buffers = np.empty((len(laws), CARRY + 2 * BLOCK))
-    streams = {role: VariateStream(law, role.seed(seed), row) for (role, law), row in zip(laws, buffers, strict=True)}
+    buffers = np.zeros((len(laws), CARRY + 2 * BLOCK + 1))
+    rows = zip(laws, buffers[:, :-1], strict=True)
+    streams = {role: VariateStream(law, role.seed(seed), row) for (role, law), row in rows}
     return streams, buffers
 
 

@@ -51,6 +51,7 @@ FIRST_COME: list[Network] = [
 ]
 BY_EVENTS: list[Network] = [
     Open(Exponential(1 / 3.0), Exponential(1 / 1.0), math.inf),
+    Open(Exponential(1 / 1500.0), ONE, math.inf),  # more present than there are rows for at first
     *[Open(ONE, HEAVY, servers=2, queues=q) for q in ("random", "round-robin", "shortest")],  # type: ignore[arg-type]
     MMcN(64, 1.0, 1.0, 32),
     MMcK(5.0, 2.0, 2, 5),

@@ -13,13 +13,12 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.engines.compiled.loop import run_events
-from qsim.engines.compiled.queues import set_time, tournament
+from qsim.engines.compiled.queues import tournament
 from qsim.engines.compiled.tables import new_state, with_room
 from qsim.engines.jit import kernel
 from qsim.engines.numbered import Plan
 from qsim.engines.recorder import Totals
 from qsim.engines.variates import ARRIVALS, BLOCK, SERVICE, Role, streams_of
-from qsim.errors import NoEngineError
 
 Progress = Callable[[float], object]
 
@@ -83,28 +82,22 @@ def _run_first_come(plan: Plan, customers: int, seed: int, totals: Totals, progr
 def _run_events(plan: Plan, customers: int, seed: int, totals: Totals, progress: Progress | None) -> None:
     streams, buffers = streams_of(plan, seed)
     every = list(streams.values())
-    first_source = sum(place.queues for place in plan.places)
-    times, tree = tournament(first_source + len(plan.sources))
-    for kind in range(len(plan.sources)):
-        set_time(times, tree, first_source + kind, streams[Role(ARRIVALS, kind=kind)].next())
-    t = new_state(plan, list(streams), buffers, times, tree)
+    times = [math.inf] * sum(place.queues for place in plan.places)
+    times += [streams[Role(ARRIVALS, kind=kind)].next() for kind in range(len(plan.sources))]
+    t = new_state(plan, list(streams), buffers, *tournament(np.array(times)))
+    width = buffers.shape[1]
     finished, calls = 0, 0
     while finished < customers:
         for i, stream in enumerate(every):
             stream.fill_up()
-            t.used[i], t.ends[i] = stream.position, stream.end
+            t.streams["used"][i], t.streams["end"][i] = width * i + stream.position, width * i + stream.end
+        t.streams["next"] = t.variates[t.streams["used"]]
         t = with_room(plan, t)
         t.filled[:] = 0
-        moment = t.moment[0]
-        moment["pause"], moment["wanted"] = 0, customers - finished
+        t.moment["wanted"] = customers - finished
         run_events(t)
         for i, stream in enumerate(every):
-            stream.position = int(t.used[i])
-        if moment["overflow"]:
-            raise NoEngineError(
-                f"a network of {len(plan.places)} stations moved more customers at one instant than fit; "
-                "use engine='reference'"
-            )
+            stream.position = int(t.streams["used"][i]) - width * i
         n = int(t.filled[0])
         totals.add(*t.outputs[0, :, :n])
         for place, output, filled in zip(plan.parts, t.outputs[1:], t.filled[1:].tolist(), strict=True):
