@@ -180,12 +180,14 @@ def knows_spread(fit: Fit) -> bool:
 def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Array:
     """One measurement of the response (w,) of each device: its misfit acts through the sensitivity of the load.
 
-    ``run`` is the relative standard deviation of the curve between runs.
+    It is no shorter than that of a lone request, however sensitive. ``run`` is the relative standard deviation of the
+    curve between runs.
     """
     served = np.isfinite(present.response)
     own = np.hypot(found.own, run) * normal_nodes(len(found.own), 3)[:, 2]
     error = np.minimum(np.where(served, present.sensitivity, 0.0) * own, MOST_ERROR)
-    return np.asarray(np.where(served, present.response * np.exp(error), np.inf))
+    least = np.minimum(present.response, np.exp(-found.curves.log_rate[:, 0])) * np.exp(np.minimum(own, 0.0))
+    return np.asarray(np.where(served, np.maximum(present.response * np.exp(error), least), np.inf))
 
 
 def _require_served(fit: Fit, found: PossibleDevices, load: ArrivalRate) -> None:

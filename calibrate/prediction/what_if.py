@@ -166,7 +166,8 @@ def _stations(fit: Fit, change: WhatIf) -> tuple[Fit, list[str], list[str]]:
         words.append(f"latency {'+' if change.latency_s >= 0 else '-'}{format_duration(abs(change.latency_s))}")
         assumptions.append("the delay is the same for every request, and keeps no server busy")
     if missed > UNLIKELY:
-        assumptions.append(f"no number of servers explains these points: the best misses them by {100 * missed:.2g} %")
+        off = f"{100 * missed:.2g} %"
+        assumptions.append(f"servers behind a delay, although no number of them explains these points within {off}")
     elif now is None and (open_part := fit.parameters.get("c")) is not None and not open_part.identified:
         assumptions.append("the number of servers is not known, and the band holds what that leaves open")
     made = replace(base, table=replace(base.table, values=values))

@@ -1,17 +1,20 @@
 """Objectives in users and arrivals, and shares of the peak, are readings of the curve that ``predict`` prints."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from made_up import points_at
 
 from calibrate import Fit, fit, from_datasheet, objective_knee, objective_under
 from calibrate.fitting.other_loads import load_at_share
-from measure import Sweep, load_dataset
+from measure import Sweep, load, load_dataset
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, Depth, PeakShare
 from qsim import MMcN, solve
 
 SERVICE = 0.01
+DATA = Path(__file__).parents[4] / "docs" / "data"
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +30,15 @@ def test_a_share_of_the_peak_is_that_rate_of_arrivals(one_server: Fit) -> None:
     assert found.load == pytest.approx([60, 80], rel=0.01)
     assert found.response_time_s == pytest.approx(one_server.predict(ArrivalRate(found.load)).response_time_s)
     assert one_server.predict(PeakShare([0.6], ArrivalRate(gaps="paced"))).load_type.gaps == "paced"
+
+
+def test_no_response_is_predicted_below_that_of_a_lone_request() -> None:
+    """Of a noisy disk near its peak the band of ``1.5 ms (5e-15 and more)`` began below anything."""
+    made = fit(load(DATA / "quick"))
+    near_the_peak = made.predict(ArrivalRate([80e3]))
+    alone = made.predict([1.0])
+    assert near_the_peak.response_time_low_s[0] > 0.5 * alone.response_time_low_s[0]
+    assert near_the_peak.response_time_low_s[0] < near_the_peak.response_time_s[0]
 
 
 def test_a_share_of_the_peak_in_users_is_the_number_that_gives_it(one_server: Fit) -> None:
