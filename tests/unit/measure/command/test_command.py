@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import psutil
@@ -57,6 +58,12 @@ def test_points_are_kept_as_an_ordinary_sweep_and_rounds_go_over_all_loads(job: 
     again = load("out")
     assert again.points["throughput_per_s"].tolist() == sweep.points["throughput_per_s"].tolist()
     assert f"{job} works 4" in again.provenance.commands
+
+
+def test_a_plan_that_was_checked_is_not_changed(job: str) -> None:
+    plan = plan_command(f"{job} works {{N}}", [1])
+    with pytest.raises(FrozenInstanceError):
+        plan.text = "another command"  # type: ignore[misc]
 
 
 def test_a_directory_is_resumed_and_extended_and_keeps_one_command(job: str) -> None:
