@@ -1,7 +1,7 @@
 """Reads histograms of latencies in powers of two, as biolatency (bcc) and bpftrace print them.
 
-A row "512 -> 1023 : 12327" counts requests from 512 to below 1024 units; bpftrace writes "[512, 1K)". Several of one
-disk, one for each interval, are added up.
+A row "512 -> 1023 : 12327" counts requests from 512 to below 1024 units; bpftrace writes "[512, 1K)", and "[1]" for a
+single number. Several of one disk, one for each interval, are added up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 
 _ROW = re.compile(
-    r"^\s*(?:(\d{1,18}) -> (\d{1,18})\s*:\s*(\d{1,18})|\[(\d{1,18}[KMG]?), (\d{1,18}[KMG]?)\)\s+(\d{1,18})) *\|", re.M
+    r"^\s*(?:(\d{1,18}) -> (\d{1,18})\s*:\s*(\d{1,18})"
+    r"|\[(\d{1,18}[KMG]?)(?:, (\d{1,18}[KMG]?)\)|\])\s+(\d{1,18})) *\|",
+    re.M,
 )
 _UNIT = re.compile(r"^\s*([nmu])secs\s*:\s*count|^@(?:\w*_)?([nmu])s(?:ecs?)?\b.*:", re.M)
 _DISK = re.compile(r"^disk = '?([\w-]+)", re.M)
@@ -40,7 +42,7 @@ def kernel_histogram(text: str, name: str) -> Histogram:
     scale = _SCALES[unit[1] or unit[2]]
     bins: dict[tuple[int, int], int] = {}
     for low, last, count, start, end, counted in _ROW.findall(text):
-        row = (int(low), int(last) + 1) if low else (_whole(start), _whole(end))
+        row = (int(low), int(last) + 1) if low else (_whole(start), _whole(end) if end else _whole(start) + 1)
         bins[row] = bins.get(row, 0) + int(count or counted)
     if any(low >= high for low, high in bins) or not any(bins.values()):
         raise DataError(f"{name} holds no request, or a row that ends before it begins; measure again")

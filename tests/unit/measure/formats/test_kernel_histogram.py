@@ -32,6 +32,14 @@ def test_bpftrace_names_its_unit_by_its_map_and_intervals_add_up() -> None:
     assert kernel_histogram(BPFTRACE.replace("@usecs", "@read_ms"), "b.txt").lower_s[1] == 0.512
 
 
+def test_rows_of_a_single_number_count_too() -> None:
+    rows = "[0]              3 |    |\n[1]              7 |@   |\n[2, 4)          20 |@@  |\n"
+    found = kernel_histogram(BPFTRACE.replace("@usecs:\n", f"@usecs:\n{rows}"), "b.txt")
+    assert found.total == 430
+    assert found.lower_s[:3] == pytest.approx([0, 1e-6, 2e-6])
+    assert found.upper_s[:3] == pytest.approx([1e-6, 2e-6, 4e-6])
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
