@@ -205,6 +205,10 @@ def loads_of_any_kind(text: str) -> Numbers | Load | PeakShare:
     its rate, ``60%,80%``, or the clients that give it, ``60%users:think=1s``.
     """
     found = _KIND_OF_LOAD.fullmatch(text.strip())
+    if found is None and text.count(":") > 1:
+        raise ValueError(
+            f"{text!r} says more than once what the loads are: say it behind the last, as 10,50users:think=1s"
+        )
     if found is None or not (found["noun"] or found["fact"] is not None or "/" in text or "%" in text):
         return loads(text)
     values, noun, fact = found["values"], found["noun"], (found["fact"] or "").strip()
