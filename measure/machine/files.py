@@ -19,7 +19,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
-from importlib import import_module
 from operator import or_
 from pathlib import Path
 
@@ -184,10 +183,11 @@ def lock(file: int) -> None:
     try:
         import fcntl
     except ModuleNotFoundError:  # Windows: the first byte is locked, which need not exist
-        msvcrt = import_module("msvcrt")
+        import msvcrt
+
         os.lseek(file, 0, os.SEEK_SET)
         try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
         except PermissionError as error:
             raise BlockingIOError(errno.EAGAIN, "another process holds it") from error
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -104,7 +103,7 @@ def _check_pyarrow() -> None:
     from qsim.installed import install_hint
 
     try:
-        import_module("pyarrow")
+        import pyarrow  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
             f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"
