@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from calibrate.fitting.readings import STAYS_BELOW, measured_near
+from calibrate.fitting.readings import STAYS_BELOW, measured_near, stays_below
 from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
@@ -101,7 +101,7 @@ def _place(fit: Fit, k: Knee) -> str:
         there = f"{', '.join(filter(None, rates))} at {time}"
     word = knee_word(fit, k)
     why = reason_of_ninety(fit, word) if k is fit.ninety else reason(fit, word, k.low, k.high)
-    return f"{at_load(load, knee_figure(fit, knee=k))}, {word}{f' as {why}' if why else ''}: {there}"
+    return f"{at_load(load, knee_figure(fit, knee=k))}, {explained(word, why)}: {there}"
 
 
 def _of_the_peak(fit: Fit, word: str) -> str:
@@ -109,9 +109,8 @@ def _of_the_peak(fit: Fit, word: str) -> str:
     return "assumed" if fit.never_waits and word in ("sure", "rough") else word
 
 
-def explained(fit: Fit, word: str, low: float | None, high: float | None) -> str:
-    """The ``word`` of a figure of the peak, with the ``reason`` where there is one."""
-    why = reason(fit, word, low, high)
+def explained(word: str, why: str) -> str:
+    """The ``word`` of a figure, with the reason where there is one: ``rough as throughput still rises at depth 64``."""
     return f"{word} as {why}" if why else word
 
 
@@ -139,10 +138,10 @@ def reason(
 def reason_of_ninety(fit: Fit, word: str) -> str:
     """``reason`` for the load at 90 % of the peak; where the predicted curve stays below that, however wide it is."""
     k = fit.ninety
-    if word == "rough" and k.note.startswith(STAYS_BELOW):
-        return STAYS_BELOW
     if k.load is None:
         return ""
+    if word == "rough" and stays_below(fit, k.throughput_per_s):
+        return STAYS_BELOW
     return reason(fit, word, k.low, k.high, near=measured_near(fit, k.load, k.low, k.high))
 
 
@@ -189,8 +188,9 @@ def peak_line(fit: Fit) -> str:
     if never_approached(fit):
         return least_peak(fit)
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
-    word = explained(fit, _peak_word(fit, found), found.low, found.high)
-    return ", ".join(part for part in (peak_figure(fit), moved, word) if part)
+    word = _peak_word(fit, found)
+    said = explained(word, reason(fit, word, found.low, found.high))
+    return ", ".join(part for part in (peak_figure(fit), moved, said) if part)
 
 
 def assumed_peak(fit: Fit) -> str:
@@ -240,9 +240,19 @@ def least_peak(fit: Fit) -> str:
     return f"at least {fit.load_type.throughput_figure(max(fit.used_throughput_per_s))}"
 
 
+def idle_word(fit: Fit) -> str:
+    """The sureness of the latency of a lone request; empty where the model has none."""
+    found = _idle(fit)
+    return "" if found is None else fit.sureness(found.identified, found.low, found.high)
+
+
+def _idle(fit: Fit) -> Estimate | None:
+    return fit.curve_parameters.get("R1" if "R1" in fit.curve_parameters else "L0")
+
+
 def idle_figure(fit: Fit, to: str = " to ") -> str:
     """The latency of a lone request, with its interval; empty where the model has none."""
-    found = fit.curve_parameters.get("R1" if "R1" in fit.curve_parameters else "L0")
+    found = _idle(fit)
     if found is None or found.estimate is None:
         return ""
     return with_interval(format_duration, found.estimate, found.low, found.high, to=to)

@@ -15,7 +15,7 @@ from calibrate.fitting.device_station import falls
 from calibrate.fitting.fit import PEAK, Fit
 from calibrate.fitting.other_loads import FARTHEST, drawn_responses, first_load, response_under
 from calibrate.fitting.own_load import drawn_devices, is_own_kind
-from calibrate.fitting.predicted_curve import Knee
+from calibrate.fitting.predicted_curve import Knee, Prediction
 from calibrate.fitting.readings import (
     AROUND,
     NO_FURTHER,
@@ -171,11 +171,11 @@ def objective_at(
     kind = fit.load_type if under is None else under
     if not 0 < load < math.inf:
         first, last = (kind.place(kind.estimated_text(n)) for n in loads[[0, -1]])
-        highest = ", which reaches the peak" if load and _reaches_the_peak(fit, loads[-1], under) else ""
+        highest = ", which reaches the peak" if load and _reaches_the_peak(fit, loads[-1], kind) else ""
         note = f"met up to {last}, the heaviest load looked at{highest}" if load else f"even at {first} {lightest}"
         return Knee(None, *ends, math.nan, math.nan, definition, kind.named, False, note)
     low, high, known = interval_with(fit, load, ends, most=most)
-    there = predict(fit, [load] if under is None else replace(under, values=(load,)), refuse=False)
+    there = _there(fit, load, kind)
     throughput, response = float(there.throughput_per_s[0]), float(there.response_time_s[0])
     outstanding = load if under is None else throughput * response  # as deep as the fit's own load, which is closed
     if not isinstance(fit.load_type, InjectedDelay) and (further := beyond(fit, outstanding)):
@@ -184,13 +184,17 @@ def objective_at(
     return Knee(load, low, high, throughput, response, definition, kind.named, known, note)
 
 
-def _reaches_the_peak(fit: Fit, load: float, under: Load | None) -> bool:
+def _there(fit: Fit, load: float, kind: Load) -> Prediction:
+    """The predicted curve at one load of that kind."""
+    return predict(fit, replace(kind, values=(load,)), refuse=False)
+
+
+def _reaches_the_peak(fit: Fit, load: float, kind: Load) -> bool:
     """Whether the throughput at a load of that kind is that of the printed peak, to a hundredth; False for memories."""
-    kind = fit.load_type if under is None else under
     if fit.peak is None or not fit.peak.estimate or not isinstance(kind, ClosedLoad | ArrivalRate):
         return False
-    served = predict(fit, [load] if under is None else replace(under, values=(load,)), refuse=False).throughput_per_s[0]
-    return bool((load if isinstance(kind, ArrivalRate) else served) >= AT_THE_PEAK * fit.peak.estimate)
+    served = load if isinstance(kind, ArrivalRate) else float(_there(fit, load, kind).throughput_per_s[0])
+    return bool(served >= AT_THE_PEAK * fit.peak.estimate)
 
 
 def check_objective(time_s: float) -> None:

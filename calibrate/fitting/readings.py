@@ -383,11 +383,18 @@ def ninety_of(fit: Fit) -> Knee:
     if not isinstance(fit.load_type, InjectedDelay):
         note = note or beyond(fit, load)
     low, high, known = interval_with(fit, load, (low, high), float(path.load[0]) if path.is_closed else 0.0)
-    if path.is_closed and throughput < USUAL * (1 - TIE) * (fit.asymptotes[1].estimate or math.inf):
+    if stays_below(fit, throughput):
         note, known = "; ".join(filter(None, (STAYS_BELOW, note))), False
     elif path.is_closed:
         known = known and fit.asymptotes[1].identified and not fit.rises and measured_near(fit, load, low, high)
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
+
+
+def stays_below(fit: Fit, throughput_per_s: float) -> bool:
+    """Whether the predicted curve has less than 90 % of the printed peak where possible devices reach theirs."""
+    if not (isinstance(fit.load_type, ClosedLoad) and isinstance(fit.curve_model, ClosedModel)):
+        return False
+    return throughput_per_s < USUAL * (1 - TIE) * (fit.asymptotes[1].estimate or math.inf)
 
 
 def measured_near(fit: Fit, load: float, low: float | None, high: float | None) -> bool:

@@ -161,15 +161,15 @@ def _stratum(
     found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), counts[min(len(free), 2)], nodes_at)
     if not free:
         return found.weighted(stratum.share)
-    log_share = math.log(stratum.share)
-    share, worth = found.shares(others - log_share)
+    rest = others - math.log(stratum.share)
+    share, worth = found.shares(rest)
     for size in range(len(share)):
         for _ in range(how.rounds):
             if worth[size] >= how.enough * max(LEAST_ENOUGH, share[size]):
                 break
             log_like = np.concatenate([some.log_like[size] for some in found.nodes])
             found.add(_refined(found.z, found.weight, log_like, worth[size], how))
-            share, worth = found.shares(others - log_share)
+            share, worth = found.shares(rest)
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
     return found.weighted(stratum.share)

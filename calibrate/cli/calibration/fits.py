@@ -109,7 +109,7 @@ def asked_lines(
     """
     if slo is None:
         return []
-    from calibrate.fitting.fit_answer import knee_word, reason
+    from calibrate.fitting.fit_answer import explained, knee_word, reason
 
     k, load = objective_of(fit, slo, sweep, under), fit.load_type if under is None else under
     show = load.throughput_figure
@@ -124,7 +124,7 @@ def asked_lines(
         time = f", {format_duration(k.response_time_s, 2)} on average" if slo.quantile else ""
         beyond = f"; {k.note}" if k.note else ""
         rate = "" if isinstance(load, ThroughputLoad) else f"{show(k.throughput_per_s, 2)} at "
-        line = f"{asked}: {rate}{at}{time}, {word}{f' as {why}' if why else ''}{beyond}."
+        line = f"{asked}: {rate}{at}{time}, {explained(word, why)}{beyond}."
     if fit.used and not isinstance(load, InjectedDelay) and under is None:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         deepest, took = fit.load_type.text(fit.used[i]), format_duration(fit.used_response_s[i], 2)

@@ -13,6 +13,7 @@ from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_answer import (
     figure_word,
     idle_figure,
+    idle_word,
     knee_figure,
     knee_word,
     ninety_word,
@@ -253,7 +254,7 @@ def key_figures(fit: Fit) -> list[KeyFigure]:
         found = [(knee_figure(fit), knee, knee_word(fit))]
     if isinstance(load, MemoryLoad):
         peak, idle = "predicted peak bandwidth of the memory", "idle latency of the memory"
-    found += [(peak_figure(fit), peak, peak_word(fit)), (idle_figure(fit), idle, "")]
+    found += [(peak_figure(fit), peak, peak_word(fit)), (idle_figure(fit), idle, idle_word(fit))]
     said = {"": "", "sure": ""}
     return [key_figure(text, what + said.get(word, f" ({word})")) for text, what, word in found if text]
 

@@ -11,7 +11,7 @@ from made_up import points_at
 
 from calibrate import Fit, compare, fit, from_datasheet, objective_knee, objective_under, predict
 from calibrate.fitting.calibrating import doubts_named
-from calibrate.fitting.fit_answer import explained, fit_answer, knee_word, knees_document
+from calibrate.fitting.fit_answer import explained, fit_answer, knee_word, knees_document, reason
 from calibrate.fitting.objectives import doubling
 from calibrate.fitting.readings import STAYS_BELOW, _first_on_the_curve, measured_near
 from calibrate.models.closed_models import is_past_its_peak
@@ -38,8 +38,8 @@ def test_a_soft_knee_is_the_product_of_its_figures_and_not_sure_while_throughput
 
 def test_a_rough_figure_has_a_reason_where_its_interval_is_narrower_than_a_factor_of_two() -> None:
     made = fit(balanced(8, DEPTHS[:-1]))
-    assert explained(made, "rough", 10.0, 19.9).startswith("rough as throughput still rises")
-    assert explained(made, "rough", 10.0, 20.0) == "rough"
+    assert explained("rough", reason(made, "rough", 10.0, 19.9)).startswith("rough as throughput still rises")
+    assert explained("rough", reason(made, "rough", 10.0, 20.0)) == "rough"
 
 
 def test_two_points_of_a_soft_knee_hold_its_truth() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import Comparison, compare, compare_all, fit
+from calibrate.fitting.fit_answer import figure_word
 from calibrate.prediction.comparison_answer import answer
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.curve_figures import (
@@ -48,6 +50,14 @@ def test_the_key_figures_count_clients_in_the_plural() -> None:
     sweep = csv_sweep("clients,rps,avg latency (ms)\n1,100,10\n4,350,11.4\n16,800,20\n")
     words = [figure.what for figure in key_figures(fit(sweep))]
     assert words[:2] == ["clients where queueing starts (rough)", "clients with 90 % of the peak (rough)"]
+
+
+def test_the_latency_of_a_lone_request_has_the_word_that_its_row_of_parameters_has() -> None:
+    sure = fit(csv_sweep("queue_depth,iops\n1,10000\n2,19900\n4,39000\n8,60000\n16,61000\n32,61200\n"))
+    for made, word in ((sure, ""), (replace(sure, doubted="the audit doubts the runs (drift)"), " (rough)")):
+        (idle,) = (figure.what for figure in key_figures(made) if "alone" in figure.what)
+        assert idle == f"latency of one request alone{word}"
+        assert figure_word(made, "R1", made.curve_parameters["R1"]) == (word.strip(" ()") or "sure")
 
 
 def test_a_peak_that_the_points_do_not_tell_is_called_assumed_wherever_it_stands() -> None:
