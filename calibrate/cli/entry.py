@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from calibrate.cli.interrupts import exit_on_early_signals
+from calibrate.cli.interrupts import exit_on_early_signals, leave
 
 
 def main() -> None:
@@ -15,4 +15,7 @@ def main() -> None:
     gc.set_threshold(1_000_000)  # garbage collection during imports takes a tenth of a short command
     from calibrate.cli.app import app
 
-    app()
+    try:
+        app()
+    except SystemExit as ended:
+        leave(ended)

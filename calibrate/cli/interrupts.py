@@ -40,6 +40,20 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
+def leave(ended: SystemExit) -> NoReturn:
+    """End the program with the code of ``ended``, also where a thread is still at work that nobody waits for.
+
+    Python would stop such a thread wherever it is, within a library of C++ too, which aborts the whole program, or wait
+    for ever for a lock that it holds.
+    """
+    if not any(thread.daemon for thread in threading.enumerate()):
+        raise ended
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # closed, or none
+            stream.flush()
+    os._exit(ended.code if isinstance(ended.code, int) else bool(ended.code))
+
+
 @contextmanager
 def stopping_cleanly() -> Iterator[None]:
     """Raise KeyboardInterrupt on every signal that ends a run: fio stops, and its test file is removed.

@@ -65,6 +65,30 @@ def test_a_signal_before_the_command_line_is_loaded_ends_it_with_one_line(tmp_pa
     assert json.loads(done.stdout) == {"error": {"message": "interrupted", "exit_code": 130}}
 
 
+WITH_A_THREAD_AT_WORK = """
+import atexit, sys, threading, time
+from calibrate.cli.entry import main
+
+def work():
+    with held:
+        time.sleep(60)
+
+held = threading.Lock()
+threading.Thread(target=work, daemon=True).start()
+atexit.register(held.acquire)  # Python's own way out waits for what the thread holds
+sys.argv[1:] = ["datasets", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(("args", "code"), [(["--json"], 0), (["--nonsense"], 2)], ids=["done", "refused"])
+def test_a_thread_that_nobody_waits_for_does_not_hold_up_the_end(args, code):
+    command = [sys.executable, "-c", WITH_A_THREAD_AT_WORK, *args]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=40)
+    assert done.returncode == code
+    assert json.loads(done.stdout)["datasets"] if code == 0 else "--nonsense" in done.stderr
+
+
 def test_the_installed_program_begins_there(repository):
     import tomllib
 
