@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the exact value: the tables of theory/simulation.md.
 
-python interval_coverage.py            500 runs of each kind, on all cores: one to two hours; writes the tables
+python interval_coverage.py            1000 runs of each kind, on all cores: an hour or two; writes the tables
 python interval_coverage.py RUNS       as many runs, printed only
 """
 
@@ -35,7 +35,7 @@ from qsim import (
 )
 
 PAGE = "theory/simulation.md"
-RUNS = 500
+RUNS = 1000
 CONFIDENCE = 0.95
 VALUES = ("W", "Lq")
 LONG_RUN = 40_000_000

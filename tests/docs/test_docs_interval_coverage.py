@@ -12,8 +12,7 @@ from scipy.stats import binom
 
 from qsim import Metrics, Network, simulate
 
-LEAST, MOST = 90.0, 98.5
-"""Percent of 500 runs: what truly holds 97 % shows more than the latter in one of sixty tries."""
+LEAST, MOST = 90.0, 98.0
 REFUSED = ("lognormal, scv 20", "Pareto, shape 2.2")
 CUSTOMERS = {
     **{"M/M/1, ρ 0.8": 200_000, "M/M/1, ρ 0.95": 1_000_000, "M/M/3, ρ 0.95": 1_000_000},
