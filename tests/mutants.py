@@ -3,12 +3,13 @@
     make mutants    or    .venv/bin/python tests/mutants.py [N] [--seed S] [--limit SECONDS] [--budget SECONDS]
                                                             [--least PERCENT] [--write] [PATH ...]
 
-The changes are those of cosmic-ray (`pip install -e '.[mutants]'`). Places are drawn by the length of the modules under
-the paths, the same ones each time; the first ones of many are those of few. Each meets the tests of its module (the
-files of its name or that import it and the examples of its docstrings, the others of the folder of the same name under
-tests/unit or tests/cli, then the files elsewhere that import it), until one fails that passes without the change. Works
-in a clone of the last commit at a low priority, some seconds a mutant that is noticed. What was found is kept in
-build/mutants.json: the next run tries those that survived, and those of modules that changed.
+The changes are those of cosmic-ray (`pip install -e '.[mutants]'`). Of all those of the modules under the paths the
+same ones are drawn each time, for as long as their lines are the same; the first ones of many are those of few. Each
+meets the tests of its module (the files of its name or that import it and the examples of its docstrings, the others of
+the folder of the same name under tests/unit or tests/cli, then the files elsewhere that import it), until one fails
+that passes without the change. Works in a clone of the last commit at a low priority, some seconds a mutant that is
+noticed. What was found is kept in build/mutants.json: the next run tries those that survived, and those of modules that
+changed.
 
 Left out are annotations, which never run, numbers that a module gives a name in capitals (which iteration limit works
 as well is no fault), and changes into what is of another type. Those of tests/data/equivalent_mutants.json change no
@@ -23,7 +24,6 @@ import hashlib
 import json
 import multiprocessing
 import os
-import random
 import re
 import resource
 import signal
@@ -35,7 +35,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,20 +87,15 @@ class Mutant(NamedTuple):
 
 
 def drawn(modules: Sequence[Path], number: int, seed: int) -> Iterator[Mutant]:
-    """Mutants of the modules in random order."""
-    draw = random.Random(seed)
-    sizes = [module.stat().st_size for module in modules]
-    left: dict[Path, list[Mutant]] = {}
-    for _ in range(2 * number):  # some modules have fewer mutants than are drawn of them
-        (module,) = draw.choices(modules, sizes)
-        if module not in left:
-            left[module] = list(mutants_of(module))
-            random.Random(f"{seed} {module}").shuffle(left[module])
-        while left[module] and not is_python(left[module][-1]):
-            left[module].pop()
-        if left[module] and number:
-            number -= 1
-            yield left[module].pop()
+    """Mutants of the modules in random order: a change of one line leaves the others where they are."""
+    ranks: dict[Mutant, str] = {}
+    for module in modules:
+        lines, seen = module.read_text("utf-8").splitlines(), Counter[str]()
+        for mutant in mutants_of(module):
+            name = f"{seed} {module} {mutant.operator} {lines[mutant.line - 1].strip()}"
+            ranks[mutant] = hashlib.sha1(f"{name} {seen[name]}".encode()).hexdigest()  # noqa: S324
+            seen[name] += 1
+    yield from islice(filter(is_python, sorted(ranks, key=ranks.__getitem__)), number)
 
 
 def is_python(mutant: Mutant) -> bool:
