@@ -301,15 +301,19 @@ class Figure(Protocol):
 
 
 def with_interval(show: Figure, value: float, low: float | None, high: float | None, *, to: str = " to ") -> str:
-    """A number to two digits with the ends of its interval in the same unit.
+    """A number to two digits with the ends of its interval in the same unit; to three where two show none of it.
 
     >>> with_interval(format_rate, 308e3, 225e3, 2.39e6)
     '308 k/s (225 to 2390)'
     >>> with_interval(format_duration, 4.61e-6, 1.7e-6, None)
     '4.6 µs (1.7 and more)'
+    >>> with_interval(format_duration, 14.9e-3, 14.6e-3, 15.3e-3)
+    '14.9 ms (14.6 to 15.3)'
     """
-    ends = interval_text(*(None if end is None else show(end, 2, value) for end in (low, high)), to=to)
-    return f"{show(value, 2)} ({ends})" if ends else show(value, 2)
+    texts = {digits: [None if end is None else show(end, digits, value) for end in (low, high)] for digits in (2, 3)}
+    digits = 2 if texts[2][0] != texts[2][1] or texts[3][0] == texts[3][1] else 3
+    ends = interval_text(*texts[digits], to=to)
+    return f"{show(value, digits)} ({ends})" if ends else show(value, digits)
 
 
 def around(show: Callable[[Any], str], value: float, low: float | None, high: float | None) -> str:
