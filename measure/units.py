@@ -76,6 +76,8 @@ def _quantity(text: str, what: str, scales: Mapping[str, float], *, takes: str, 
     value, unit = _split(text, what, example)
     scale = 1.0 if not unit else scales.get(unit if unit == "m" else unit.lower())
     if scale is None:
+        if unit.startswith(","):
+            raise ValueError(f"{what} {text!r} has a comma; write a point before decimals, nothing between thousands")
         raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use {takes}")
     return value, scale
 
@@ -145,6 +147,10 @@ def parse_list(text: str, what: str = "value", each: Callable[[str, str], float]
     >>> parse_list("1..16,24")
     [1.0, 2.0, 4.0, 8.0, 16.0, 24.0]
     """
+    if parts := re.search(r"(\d+),(0\d+)", text):
+        one, other = parts.groups()
+        meant = f"{one}{other}" if len(other) == 3 and float(one) else f"{one}.{other}"
+        raise ValueError(f"{what} {text!r}: a comma stands between values; write {meant}")
     values: list[float] = []
     for part in (p.strip() for p in text.split(",")):
         if not part:
