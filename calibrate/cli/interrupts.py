@@ -49,7 +49,7 @@ def leave(ended: SystemExit) -> NoReturn:
     if not any(thread.daemon for thread in threading.enumerate()):
         raise ended
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, AttributeError):  # closed, or none
+        with suppress(OSError, ValueError, AttributeError):  # gone, closed or none
             stream.flush()
     os._exit(ended.code if isinstance(ended.code, int) else bool(ended.code))
 
