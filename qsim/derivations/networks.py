@@ -192,11 +192,6 @@ def _station(to: DerivationBuilder, place: ClassStation, i: int) -> None:
         to.let(f"W_{i}", f"L_{i} / lam_{i}", f"{LITTLE}, per visit")
 
 
-def _in_turn_once(view: ClassNetwork) -> bool:
-    """Whether the network is one station that each customer visits once, served in order of arrival."""
-    return len(view.stations) == 1 and view.stations[0].in_turn and all(v == 1 for v in view.stations[0].visits)
-
-
 def _busiest(at: Sequence[int]) -> str:
     return f"max({joined('rho_{i}', at, ', ')})" if len(at) > 1 else f"rho_{at[0]}"
 
@@ -265,6 +260,3 @@ def _mean_values(to: DerivationBuilder, view: ClassNetwork) -> None:
     to.let("Lq", f"L - ({joined('rho_{i}', at)})" if len(at) > 1 else "L - rho_1", "those who are not in service")
     to.let("Wq", "Lq / X", LITTLE)
     to.let("p_block", "0", "places are not limited")
-    if _in_turn_once(view):
-        busy = 0.0 if N == 1 else rows[-2][len(demands) + 1] * demands[0]
-        to.found("p_wait", busy, f"X D(1) of {N - 1}", ARRIVALS_SEE)
