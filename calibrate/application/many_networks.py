@@ -140,7 +140,7 @@ def simulated(
     the first run by the same random numbers; and the error of the mean of the runs, by Student's t.
     """
     each = max(customers // RUNS, 1)
-    seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(RUNS)]
+    seeds = [s.generate_state(1).item() for s in np.random.SeedSequence(seed).spawn(RUNS)]
     runs = np.array([_measured(run(networks[0], s, each)) for s in seeds])
     estimate = runs.mean(axis=0)
     error = runs.std(axis=0, ddof=1) / math.sqrt(RUNS)
