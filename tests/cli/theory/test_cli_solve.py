@@ -18,6 +18,13 @@ def test_units_make_seconds(qsim):
     assert "10.00 k/s" in text
 
 
+@pytest.mark.parametrize(("mean", "unit"), [("2s", "s"), ("2min", "s"), ("2", None)])
+def test_the_service_tells_that_times_are_seconds_where_the_rate_has_no_unit(qsim, mean, unit):
+    for model, service in (("mm1", mean), ("mg1", f"lognormal:mean={mean},scv=2")):
+        run = qsim("solve", model, "--arrival-rate", "0.001", "--service", service, "--json")
+        assert run.json["time_unit"] == unit, model
+
+
 def test_a_quantile_without_a_formula_leaves_the_means(qsim):
     arguments = "solve mdc --arrival-rate 1.5 --service 1 --servers 2 --quantiles 0.99"
     assert "W(0.99)  not known by formula: qsim simulate estimates it" in qsim(arguments).out
