@@ -152,18 +152,6 @@ def test_answers_that_are_errors_and_lost_connections_are_told():
     assert row("wrk-404.txt")["load"] == 15
 
 
-def test_k6_prints_milliseconds_and_may_leave_out_what_failed(tmp_path):
-    document = json.loads((RUNS / "k6" / "k6-v8.json").read_text())
-    document["metrics"]["http_req_failed"]["value"] = 0.2
-    assert runs_of(json.dumps(document))[0].failed == pytest.approx(361)
-    summary = {"http_reqs": {"rate": 900.0}, "http_req_duration": {"avg": 8.0}, "http_req_failed": {"rate": 0.5}}
-    (bare,) = runs_of(json.dumps({"metrics": {name: {"values": values} for name, values in summary.items()}}))
-    assert (bare.clients, bare.requests, bare.response_s, bare.failed, bare.percentiles) == (None, None, 8e-3, 0, {})
-    del document["metrics"]["http_req_failed"]
-    (tmp_path / "k6.json").write_text(json.dumps(document))
-    assert "failed-answers" not in {f.check for f in load(tmp_path / "k6.json").findings}
-
-
 def test_the_think_time_of_users_who_loop_is_what_their_iterations_leave():
     point = row("k6-think.json")
     assert point["load"] == 20
