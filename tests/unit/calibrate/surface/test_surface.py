@@ -94,6 +94,15 @@ def test_a_known_surface_of_64_points_is_predicted_from_eight_and_one() -> None:
         assert estimate.low < value < estimate.high
 
 
+def test_one_point_is_inside_its_band_and_several_are() -> None:
+    compared = compare_surface(known(grid()), ask=0)
+    throughput = np.where(compared.used, compared.points.throughput_per_s, np.inf)
+    throughput[np.flatnonzero(compared.judged)[:1]] = compared.predicted.throughput_per_s[compared.judged][0]
+    one = replace(compared, points=replace(compared.points, throughput_per_s=throughput))
+    assert one.answer()[2] == "SURE?   1 of 56 held-out points is inside its 90 % band"
+    assert compared.answer()[2].endswith(" of 56 held-out points are inside their 90 % bands")
+
+
 def test_the_corners_are_the_ends_of_what_varies() -> None:
     places = grid(depths=(1, 4, 16, 64, 1024))
     chosen = places.at(corners(places))
