@@ -14,7 +14,7 @@ from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP, EventWriter, first_loads
 from calibrate.lab.run.orders import order_for
 from calibrate.lab.run.session import LabRun
-from calibrate.lab.run.worker import measure, reveal
+from calibrate.lab.run.worker import main, measure, reveal
 from measure.fio.fio_command import FioJob
 from measure.fio.plan import FioPoint
 
@@ -59,6 +59,18 @@ def test_from_sealed_guesses_to_the_leaderboard(folder, monkeypatch):
     assert max(len(sentence) for sentence in sentences) < 130
     assert (run.directory / REPORT).exists()
     assert not (run.directory / SWEEP).exists()  # a replay measures nothing
+
+
+def test_the_measuring_process_ends_with_what_it_measured_or_with_why_not(folder, monkeypatch, capsys):
+    monkeypatch.setattr("calibrate.lab.run.worker.POINT_S", 0.0)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    run, _ = writer_of(folder, [])
+    assert main(run.directory) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"kind": "measured"}
+    assert set(json.loads((run.directory / RESULT).read_text())) == {"verdict", "judged", "model", "truth"}
+    assert main(folder.new_run()) == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
 
 
 def test_what_is_left_counts_the_points_that_are_not_planned_yet(folder):
