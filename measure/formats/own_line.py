@@ -103,7 +103,7 @@ def _figures(cells: Mapping[str, str], name: str) -> OwnLine:
     values = {role: _value(cells[known.column], known, name) for role, known in roles.items()}
     throughput, latency = values["throughput"], values.get("latency")
     for role, value in (("throughput", throughput), ("latency", latency)):
-        if role in values and not (value and value > 0):
+        if role in values and (value is None or not value > 0):
             raise DataError(f"{name}: its {role} is {cells[roles[role].column]!r}: no request was counted")
     return OwnLine(
         throughput or math.nan,
