@@ -118,7 +118,7 @@ class FamilyFit:
 
 
 def _in_words(share: float) -> str:
-    return format_percent(100 * share) if share > LEAST else f"< {100 * LEAST:g} %"
+    return f"< {100 * LEAST:g} %" if share < LEAST else format_percent(100 * share)
 
 
 @dataclass(frozen=True, repr=False)

@@ -69,6 +69,13 @@ def test_coarse_bins_do_not_bias_the_estimate() -> None:
     assert found.ks < 1e-5
 
 
+@pytest.mark.parametrize(("ks", "said"), [(0.99e-4, "< 0.01 %"), (1e-4, "0.01 %"), (0.0123, "1.2 %")])
+def test_a_miss_is_said_to_be_below_a_hundredth_of_a_percent_only_where_it_is(ks: float, said: str) -> None:
+    found = fit_one(drawn(Exponential(1e-3), 100), "exponential")
+    vars(found)["ks"] = ks
+    assert found.missed() == said
+
+
 def test_the_likelihood_is_that_of_the_law() -> None:
     times = drawn(TWO_KINDS, 2000)
     binned = Binned.of(times)
