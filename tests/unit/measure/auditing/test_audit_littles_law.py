@@ -250,6 +250,7 @@ def test_the_severity_is_that_of_the_worst_point(ratio: float, severity: str) ->
         (1000, "divided by 1,000", "1,000: the first latency is 61.0 µs", "61.0 ms"),
         (1e-3, "multiplied by 1,000", "1,000: the first latency is 61.0 µs", "61.0 ns"),
         (1e6, "divided by 1,000,000", "1,000,000: the first latency is 61.0 µs", "61.0 s"),
+        (1e-6, "multiplied by 1,000,000", "1,000,000: the first latency is 61.0 µs", "0.0610 ns"),
     ],
 )
 def test_the_unit_is_named_with_what_the_latency_is(ratio: float, words: str, right: str, wrong: str) -> None:
