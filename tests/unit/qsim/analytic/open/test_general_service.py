@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from service_laws import LAWS
 
-from qsim import MG1, Distribution, solve
+from qsim import MG1, Deterministic, Distribution, solve
 from qsim.analytic.times import CompoundTimes
 
 
@@ -19,3 +21,14 @@ def test_the_lattice_encloses_the_phase_type_answer(service: Distribution) -> No
             assert low <= r.quantile(q, of) * (1 + 1e-9)
             assert high >= r.quantile(q, of) * (1 - 1e-9)
             assert high - low <= 5e-3 * max(high, 0.01)
+
+
+@pytest.mark.parametrize("q", [0.011, 0.015, 0.02, 0.0265])
+def test_short_waits_near_saturation_are_not_taken_from_the_exponential_tail(q: float) -> None:
+    """Erlang (1909): where each service takes 1, P(Wq <= t) = (1 - rho) e^(rho t) up to t = 1."""
+    rho = 0.99
+    times, exact = CompoundTimes(Deterministic(1.0), rho, rho / (2 * (1 - rho))), math.log(q / (1 - rho)) / rho
+    for of, t in (("Wq", exact), ("W", 1 + exact)):
+        low, high = times.quantile_interval(q, of)
+        assert low <= t <= high
+        assert times.quantile(q, of) == pytest.approx(t, rel=5e-5)
