@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from calibrate import Fit, compare, fit, objective_knee, predict
 from calibrate.fitting.fit_answer import fit_answer, knee_word
-from calibrate.models.memory_models import MemoryCurve
+from calibrate.models.memory_models import AlongBandwidth, MemoryCurve
 from calibrate.next import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
 from measure import load_dataset
@@ -55,6 +55,13 @@ def test_the_knee_maximises_bandwidth_over_latency() -> None:
     best = minimize_scalar(negative_power, bounds=(1e9, values[-1] * 0.9999), method="bounded", options={"xatol": 1e3})
     assert knee.load[0] == pytest.approx(best.x, rel=1e-3)
     assert knee.throughput[0] == pytest.approx(best.x / 64, rel=1e-3)
+
+
+def test_near_the_peak_a_tenth_of_what_is_left_is_as_far_as_a_quarter_of_all_bandwidths_below() -> None:
+    """The misfits of two bandwidths are alike by x / B - 0.1 ln(1 - x / B), at a B of 1 % above the highest used."""
+    process = AlongBandwidth(length=1.0, own=0.0).seen(np.array([20.0, 100.0]))
+    alike = process.between(np.array([0.0, 90.9]), np.array([50.5, 99.99]))
+    assert -np.log([alike[0, 0], alike[1, 1]]) == pytest.approx([0.5 + 0.1 * np.log(2), 0.09 + 0.1 * np.log(10)])
 
 
 def test_an_objective_is_sought_up_to_the_highest_bandwidth_measured() -> None:
