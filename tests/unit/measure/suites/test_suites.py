@@ -60,6 +60,16 @@ def test_a_quick_suite_measures_some_of_the_points_of_the_whole_one() -> None:
         assert set(quick.workloads) <= set(whole.workloads), quick.name
 
 
+def test_the_knee_is_sought_for_4_kib_reads_writes_and_half_of_each_and_for_larger_reads() -> None:
+    (whole,), (quick,) = suites("depth"), suites("depth", quick=True)
+    depths = [(w.block_bytes, w.read_percent, w.depth) for w in whole.workloads if w.depth in (1, 1024)]
+    assert sorted(depths) == [
+        *((4096, read, depth) for read in (0, 50, 100) for depth in (1, 1024)),
+        *((32768, 100, depth) for depth in (1, 1024)),
+    ]
+    assert {(w.block_bytes, w.read_percent) for w in quick.workloads} == {(4096, 0), (4096, 100)}
+
+
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
