@@ -81,6 +81,14 @@ def test_the_time_is_that_of_every_point_and_of_the_file(planned: Callable[..., 
     assert plan.fill_seconds > 0
 
 
+def test_every_sweep_measures_as_much_of_the_target_as_was_asked_for(planned: Callable[..., SuitePlan]) -> None:
+    plan = planned("baseline")
+    assert plan.size_bytes == 64 * MIB
+    files = [plan.fio_plan(step, {}).file for step in plan.steps]
+    assert [file and file.size_bytes for file in files] == [64 * MIB]
+    assert plan_suites("baseline", "nbd+unix:///?socket=/a/socket").size_bytes is None
+
+
 @pytest.mark.parametrize(("budget_s", "repeats"), [(150.0, 1), (400.0, 2), (7200.0, 3)])
 def test_a_budget_buys_repeats_before_longer_runs(
     planned: Callable[..., SuitePlan], budget_s: float, repeats: int
