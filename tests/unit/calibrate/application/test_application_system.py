@@ -134,7 +134,9 @@ def test_by_simulation_it_is_the_same_within_noise_with_percentiles(found: Syste
         middle, low, high = by_run.percentile(share)
         assert ((low <= middle) & (middle <= high)).all()
     assert (by_run.percentile(0.99)[0] > by_run.response()[0]).all()
-    assert "P99" in system_table(by_run)
+    header = [cell for cell in system_table(by_run).splitlines()[0].split("  ") if cell]
+    assert header[:3] == ["CLIENTS", "THROUGHPUT (90 % band)", "RESPONSE (90 % band)"]
+    assert {"P99", "CPU", "DISK"} <= {cell.strip() for cell in header[3:]}
     assert "p99_s_low" in by_run.to_frame()
 
 
