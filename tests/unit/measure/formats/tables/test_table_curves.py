@@ -208,6 +208,13 @@ def test_clients_that_keep_several_requests_outstanding_have_their_load_in_reque
     assert (kept.points["load"].tolist(), kept.load_type.unit) == ([1, 4, 16], "concurrent requests")
 
 
+@pytest.mark.parametrize(("clients", "loads"), [([1, 4], [8, 32]), ([4, 4], [4, 4]), ([4], [4])])
+def test_two_numbers_of_clients_tell_a_pipeline_and_one_does_not(clients: list[int], loads: list[int]) -> None:
+    sweep = _table("clients,rps,avg latency (ms)", [f"{n},{8000 * n},1" for n in clients])
+    assert sweep.points["load"].tolist() == loads
+    assert ("pipelining" in _checks(sweep)) is (len(set(clients)) == 2)
+
+
 def test_a_column_of_pipelines_multiplies_the_clients() -> None:
     sweep = _table("clients,pipeline,rps,lat_ms", ["1,16,16000,1", "4,16,50000,1.28"])
     assert sweep.points["load"].tolist() == [16, 64]
