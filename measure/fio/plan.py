@@ -283,7 +283,7 @@ class FioPlan:
     @property
     def is_open(self) -> bool:
         """Whether the points are arrival rates, not depths."""
-        return self.points[0].job.is_open
+        return all(point.job.is_open for point in self.points)
 
     @property
     def point_limit_s(self) -> float:
