@@ -234,6 +234,12 @@ def test_a_class_of_200_joins_behind_one_address_and_a_script_gets_no_further(ta
     assert server.test_client().get(f"/run?token={guard.teacher}", base_url=BASE).status_code == 302
 
 
+def test_250_browsers_of_one_address_join_at_once_and_then_twelve_a_minute():
+    joins = Guard.of("0.0.0.0").joins  # noqa: S104 - nothing listens
+    assert [joins.take("192.0.2.7", 0.0) for _ in range(252)] == [True] * 250 + [False] * 2
+    assert [joins.take("192.0.2.7", 60.0) for _ in range(14)] == [True] * 12 + [False] * 2
+
+
 def test_who_has_joined_joins_again_as_the_same_browser(public, table):
     guard, client = public
     joined(guard, client)
