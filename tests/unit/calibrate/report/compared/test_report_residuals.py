@@ -11,7 +11,7 @@ import pytest
 from calibrate import Comparison, compare
 from calibrate.report.compared import evidence_of, views_of
 from calibrate.report.compared.curve_figures import misses
-from calibrate.report.compared.figure_elements import mark_knee, scale_of
+from calibrate.report.compared.figure_elements import ends_beyond, mark_knee, scale_of
 from calibrate.report.drawing import Drawing
 from measure import Sweep, load_dataset
 
@@ -82,3 +82,9 @@ def test_curves_in_the_data_are_those_drawn(quiet: tuple[Comparison, Sweep]) -> 
     assert list(held) == list(comparison.held_out)
     predicted = curve.table[curve.table["what"] == "predicted"]
     assert (predicted["throughput_low_per_s"] < predicted["throughput_high_per_s"]).all()
+
+
+def test_an_axis_ends_a_third_beyond_the_points_and_an_even_one_begins_at_zero() -> None:
+    points = np.array([60.0, np.nan, 30.0])
+    assert ends_beyond(points, log=False) == pytest.approx([0, 80])
+    assert ends_beyond(points, log=True) == pytest.approx(np.log10([22.5, 80]))
