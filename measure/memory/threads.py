@@ -26,6 +26,7 @@ T = TypeVar("T")
 Control = NDArray[np.int64]
 
 HOPS_PER_CHUNK = 512  # hops between two readings of the clocks: some 50 us of DRAM latency against 0.5 us of reading
+FILLED_AT_ONCE = 2**20  # words: 8 MiB beside the buffer, and not a second one as large
 TRIES = 9
 
 
@@ -94,9 +95,8 @@ class Loader:
         self.cpu = cpu
         self.words = words
         self.traffic = traffic
-        step = 2**20
-        for first in range(0, words.size, step):
-            last = min(first + step, words.size)
+        for first in range(0, words.size, FILLED_AT_ONCE):
+            last = min(first + FILLED_AT_ONCE, words.size)
             words[first:last] = np.arange(first, last, dtype=np.uint64)
 
     def run(self, control: Control, index: int, delay: int) -> LoaderCount:
