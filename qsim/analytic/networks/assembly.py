@@ -108,10 +108,11 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
         """P(wait) of a customer, known only where it visits a single queue, once."""
         if not queueing:
             return 0.0
-        if len(queueing) != 1 or not math.isclose(passed[queueing[0]].sum(), 1.0):
+        only, *others = queueing
+        if others or not math.isclose(passed[only].sum(), 1.0):
             return math.nan
-        comes = passed[queueing[0]] > 0
-        return float(passed[queueing[0], comes] @ p_wait[queueing[0], comes])
+        comes = passed[only] > 0
+        return float(passed[only, comes] @ p_wait[only, comes])
 
     def passing(name: str, X: float, passed: FloatArray, *values: float, **more: Any) -> Metrics:
         """Metrics of customers that pass the stations so often."""
