@@ -8,7 +8,7 @@ from made_up import points_at
 
 from calibrate.points import points_of
 from measure import Sweep
-from measure.origin import corrected
+from measure.origin import computed, corrected
 
 LOADS, RATES = np.array([1.0, 2, 4, 8, 16]), np.array([80.0, 160, 320, 330, 331])
 
@@ -29,3 +29,17 @@ def test_what_was_measured_and_published_stands_beside_what_a_law_gave(published
     assert np.isnan(of_load).all()
     assert of_throughput == pytest.approx([np.nan] * 4 + [published_per_s], nan_ok=True)
     assert of_latency == pytest.approx([0.018] + [np.nan] * 4, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "notes"),
+    [
+        ([], ()),
+        ([0], ("depth 1: calibrated on N / X, as the latency was computed by it",)),
+        ([1, 4], ("depths 2, 16: calibrated on N / X, as the latency was computed by it",)),
+    ],
+)
+def test_latencies_that_were_never_measured_are_named(lacking: list[int], notes: tuple[str, ...]) -> None:
+    table = points_at(LOADS, RATES)
+    table["latency_origin"] = [computed("N / X") if i in lacking else "measured" for i in range(len(LOADS))]
+    assert points_of(Sweep(table)).choose(None).notes == notes
