@@ -5,7 +5,7 @@ import pytest
 from made_up import open_sweep, points_at
 
 from calibrate import Fit, fit, from_datasheet, system
-from calibrate.fitting.device_station import drawn_throughputs
+from calibrate.fitting.device_station import drawn_throughputs, points_again
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
@@ -179,3 +179,10 @@ def test_what_is_no_sweep_and_no_environment_is_refused_in_a_line(drive: Fit) ->
         fit([1, 2])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"env must be a simpy\.Environment, not None"):
         drive.simpy(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("peak_iops", "loads"), [(600e3, [1, 48, 384]), (25e3, [1, 2, 16]), (12.5e3, [1, 2, 16])])
+def test_a_data_sheet_stands_for_one_request_its_knee_and_eight_times_that(peak_iops: float, loads: list[int]) -> None:
+    points = points_again(from_datasheet(80e-6, peak_iops))
+    assert points.load == pytest.approx(loads, rel=0.01)
+    assert points.throughput_per_s[[0, -1]] == pytest.approx([1 / 80e-6, peak_iops], rel=0.06)
