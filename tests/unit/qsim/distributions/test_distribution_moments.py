@@ -49,6 +49,15 @@ def test_moments_and_transform_against_integration(law: Distribution) -> None:
         assert law.transform(s) == pytest.approx(Distribution.transform(law, s), rel=rel)
 
 
+WITH_ZEROS = [Shifted(Deterministic(0.0), 0.5), Mixture((Deterministic(0.0), Exponential(1.0)), (0.4, 0.6))]
+
+
+@pytest.mark.parametrize("law", [*SMOOTH, *STEPPED, *WITH_ZEROS], ids=repr)
+def test_the_transform_of_what_is_left_of_a_time_follows_from_that_of_the_time(law: Distribution) -> None:
+    for s in (0.01, 0.5, 4.0):
+        assert law.residual(s) == pytest.approx((1 - law.transform(s)) / (s * law.mean), rel=1e-8)
+
+
 @pytest.mark.parametrize("law", [*SMOOTH, *STEPPED], ids=repr)
 def test_limited_mean_against_integration(law: Distribution) -> None:
     fine = np.linspace(0.0, 40.0, 400_001)
