@@ -65,6 +65,40 @@ def test_bars_of_a_mix_have_reads_and_writes_apart_and_together_with_their_sprea
     assert "law of total variance" in one.caption
 
 
+@pytest.mark.parametrize(
+    ("writes_us", "in_mixes", "alone"),
+    [
+        (
+            (150, 300),
+            "In the mixes writes take 1.5 to 3 times as long",
+            "Writes take 1.5 to 3 times the time of reads.",
+        ),
+        ((62.5, 50), "In the mixes reads take 1.6 to 2 times as long", "Reads take 1.6 to 2 times the time of writes."),
+        (
+            (80, 150),
+            "In some mixes reads take longer, in others",
+            "At some places reads take more of the time, at others",
+        ),
+    ],
+)
+def test_the_slower_direction_is_named_where_it_is_one(
+    writes_us: tuple[float, float], in_mixes: str, alone: str
+) -> None:
+    """Reads take 100 us; at depth 1, and among 30 % reads, writes take the first time, else the second."""
+    rows: list[dict[str, Any]] = []
+    for load, share, write_us in zip((1, 8), (0.3, 0.7), writes_us, strict=True):
+        fixed = {"throughput_per_s": 1e4, "block_bytes": 4096, "write_latency_s": write_us * 1e-6}
+        mixed = {"load": 1, "latency_s": 1e-4, "read_latency_s": 1e-4, "read_fraction": share}
+        rows.append({**fixed, **mixed, "series": f"4 KiB {100 * share:g}/{100 - 100 * share:g} mix"})
+        rows.append({**fixed, "load": load, "latency_s": 1e-4, "read_fraction": 1.0, "series": "4 KiB read"})
+        rows.append(
+            {**fixed, "load": load, "latency_s": write_us * 1e-6, "read_fraction": 0.0, "series": "4 KiB write"}
+        )
+    found = views_of(measured(Sweep(pd.DataFrame(rows))), {})
+    assert view(found, "latency-by-direction-1").caption.startswith(in_mixes)
+    assert view(found, "latency-reads-against-writes").caption.startswith(alone)
+
+
 def test_reads_and_writes_apart_are_averaged_over_repeats() -> None:
     one = view(views_of(mixes(2), {}), "latency-by-direction-1")
     assert one.table.set_index("read_fraction")["read_latency_s"][0.5] == pytest.approx(110e-6)
