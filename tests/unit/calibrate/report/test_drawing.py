@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from calibrate.report.drawing import LARGEST, Drawing, depth_ticks, empty_figure, interval, panels
+from calibrate.report.drawing import LARGEST, Drawing, depth_ticks, empty_figure, interval, load_scale, panels
+from measure.loads import ArrivalRate, Bandwidth, Depth, Load
 
 
 def test_parts_are_merged_at_every_depth_and_none_takes_one_out() -> None:
@@ -64,3 +65,19 @@ def test_an_interval_never_reaches_the_wrong_way() -> None:
     bar = interval(np.array([2.0, 2.0]), np.array([1.0, 3.0]), np.array([5.0, 1.0]))
     assert list(bar["array"]) == [3, 0]
     assert list(bar["arrayminus"]) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("load", "most", "title", "shown"),
+    [
+        (Bandwidth(), 25e9, "bandwidth (GB/s)", 25.0),
+        (ArrivalRate(), 9999.0, "arrival rate (requests/s)", 9999.0),
+        (ArrivalRate(), 1e4, "arrival rate (k requests/s)", 10.0),
+        (Depth(), 64.0, "outstanding", 64.0),
+    ],
+)
+def test_loads_are_drawn_in_the_unit_that_their_axis_names(load: Load, most: float, title: str, shown: float) -> None:
+    scale = load_scale(load, "outstanding", np.array([0.5 * most, most]))
+    assert scale.title == title
+    assert scale.at(np.array([0.5 * most, most])) == pytest.approx([0.5 * shown, shown])
+    assert scale.log == isinstance(load, Depth)
