@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_up import points_at
+from made_up import open_sweep, points_at
 
 from calibrate import Comparison, compare, compare_all, fit
 from calibrate.fitting.fit_answer import figure_word
@@ -85,6 +85,20 @@ def test_a_knee_that_the_loads_do_not_reach_has_no_response_time() -> None:
     comparison = compare(Sweep(table, InjectedDelay()))
     assert comparison.knee.load is None
     assert "response time at the knee" not in [figure.what for figure in curve_output(comparison)["key_numbers"]]
+
+
+def test_the_error_is_a_key_figure_where_points_are_held_out() -> None:
+    def errors(comparison: Comparison) -> list[str]:
+        return [k.what for k in curve_output(comparison)["key_numbers"] if "error" in k.what]
+
+    depths = np.array([1.0, 4, 16, 64])
+    sweep = Sweep(points_at(depths, 1e5 * depths / (depths + 8)))
+    both = ["held-out error, throughput", "held-out error, response time"]
+    assert errors(compare(sweep, [1, 16])) == both
+    assert errors(compare(sweep, depths.tolist())) == []
+    rates = np.array([100.0, 400, 600, 800, 900])
+    arrivals = compare(open_sweep(rates, 1 / (1000 - rates)), [100, 600, 900])
+    assert errors(arrivals) == both[1:]
 
 
 def test_the_gravest_finding_about_the_data_stands_first() -> None:
