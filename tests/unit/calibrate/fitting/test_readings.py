@@ -13,7 +13,7 @@ from calibrate import Fit, compare, fit, from_datasheet, objective_knee, objecti
 from calibrate.fitting.calibrating import doubts_named
 from calibrate.fitting.fit_answer import explained, fit_answer, knee_word, knees_document, reason
 from calibrate.fitting.objectives import doubling
-from calibrate.fitting.readings import STAYS_BELOW, _first_on_the_curve, measured_near
+from calibrate.fitting.readings import STAYS_BELOW, _first_on_the_curve, ends_of, measured_near
 from calibrate.models.closed_models import is_past_its_peak
 from measure import ArrivalRate, Clients, Sweep, load
 from measure.units import format_rate
@@ -225,3 +225,10 @@ def test_a_fit_file_keeps_the_reason_of_a_doubt() -> None:
     older = {**made.to_dict(), "doubted": True}
     assert knee_word(Fit.from_dict(older)) == "rough"
     assert Fit.from_dict({**older, "doubted": False}).doubted == ""
+
+
+def test_an_interval_has_no_end_where_the_loads_go_on_for_ever_or_to_none() -> None:
+    inner = np.linspace(10.0, 20.0, 80)
+    assert ends_of(np.array([*np.full(10, 9.0), *inner, *np.full(10, 30.0)]), 0.9) == (9.0, 30.0)
+    assert ends_of(np.array([*np.full(10, 9.0), *inner, *np.full(10, np.inf)]), 0.9) == (9.0, None)
+    assert ends_of(np.array([*np.zeros(10), *inner, *np.full(10, 30.0)]), 0.9) == (None, 30.0)
