@@ -229,7 +229,7 @@ class CompoundTimes:
 
     def quantile(self, q: float, of: str) -> float:
         """Where the value passes 1 - q, straight between the points of the lattice."""
-        if q <= self._at_zero[of] + ROUNDING:
+        if q <= self._at_zero[of] * (1 + ROUNDING):
             return 0.0
         if self._tail and self._tail.holds(1 - q, of):
             return self._tail.times(1 - q, of)[1]
@@ -239,7 +239,7 @@ class CompoundTimes:
         return min(max(passes, low), high)
 
     def quantile_interval(self, q: float, of: str) -> Interval:
-        if q <= self._at_zero[of] + ROUNDING:
+        if q <= self._at_zero[of] * (1 + ROUNDING):
             return (0.0, 0.0)
         if self._tail and self._tail.holds(1 - q, of):
             low, _, high = self._tail.times(1 - q, of)

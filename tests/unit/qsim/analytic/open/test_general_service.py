@@ -7,7 +7,7 @@ import math
 import pytest
 from service_laws import LAWS
 
-from qsim import MG1, Deterministic, Distribution, solve
+from qsim import MD1, MG1, Deterministic, Distribution, solve
 from qsim.analytic.times import CompoundTimes
 
 
@@ -32,3 +32,15 @@ def test_short_waits_near_saturation_are_not_taken_from_the_exponential_tail(q: 
         low, high = times.quantile_interval(q, of)
         assert low <= t <= high
         assert times.quantile(q, of) == pytest.approx(t, rel=5e-5)
+
+
+@pytest.mark.parametrize("q", [1e-14, 1e-12, 1e-6])
+def test_at_the_smallest_chance_too_nobody_leaves_before_a_constant_service_ends(q: float) -> None:
+    r = solve(MD1(0.5, 1.0))
+    assert r.quantile(q) == pytest.approx(1.0, rel=1e-3)
+    assert r.quantile(q, "Wq") == 0
+
+
+def test_the_share_of_those_who_find_nobody_waits_nothing_whatever_the_rounding() -> None:
+    assert 1 - 0.8 != 0.2
+    assert solve(MD1(0.8, 1.0)).quantile([0.2, 0.2 + 1e-9], "Wq") == pytest.approx([0, 1e-9 / 0.16], rel=0.1, abs=0)
