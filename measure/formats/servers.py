@@ -83,8 +83,6 @@ _MOST_DOCUMENTS = 20
 
 def writers_in(text: str) -> list[str]:
     """The load generators whose outputs are in the text, which should be one."""
-    if looks_like_samples(text) or looks_like_locust(text):
-        return []
     ends = text if len(text) <= 2 * _EACH_END else f"{text[:_EACH_END]}\n{text[-_EACH_END:]}"
     found = {tool.name for tool in tools() if not tool.instead and tool.is_in(_lines(ends))}
     if re.search(K6_LINE, ends, re.MULTILINE):
