@@ -51,6 +51,7 @@ MODELS = (
     jackson([1, 0], [Station(E(0.3), speeds=[1, 1.5, 2]), Delay(3)], [[0, 0.5], [1, 0]]),
     jackson([1, 0], [Station(E(0.9), 3, queues="random"), Station(E(0.1))], [[0, 1], [0.2, 0]]),
     jackson(1, [Station(E(0.9), 3)]),
+    jackson([0.5, 0], [Station(E(0.8)), Delay(3)], [[0, 0.5], [0, 0]]),
     jackson(0.5, [Station(E(0.1))] * 13),
     Tandem(E(1 / 0.5), [Station(E(0.6)), Station(E(1.5), 2, name="disk")]),
     Closed(3, [Delay(15), *(Station(E(d)) for d in (0.605, 2.1, 1.35))]),
