@@ -70,7 +70,9 @@ def test_an_edited_seal_is_broken(tmp_path, fitted, part):
     else:
         document[part] = "2020-01-01T00:00:00+00:00"
     path.write_text(json.dumps(document))
-    with pytest.raises(DataError, match="broken"):
+    sealed, found = document["sha256"], sha256_of(document)
+    says = rf"broken.* SHA-256 {found[:16]}\.\.\., and the seal says {sealed[:16]}\.\.\.; the file was edited"
+    with pytest.raises(DataError, match=says):
         read_seal(path)
 
 
