@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import qsim
-from measure.errors import DataError
+from measure.errors import DataError, ToolFailedError
 from measure.fio.fio_command import submitters
 from measure.known_device.device_sweep import DeviceSweep
-from measure.known_device.server import Truth, truth_of
+from measure.known_device.server import Truth, known_device, truth_of
 
 LAWS = [
     qsim.Exponential(2e-3),
@@ -113,3 +115,29 @@ def test_busy_devices_get_more_submitting_jobs() -> None:
 @pytest.fixture
 def fio_here(require_tool: Any) -> None:
     require_tool("fio")
+
+
+def nbdkit_that(does: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of that name, of which ``$socket`` is the path where it is to listen."""
+    (script := folder / "nbdkit").write_text(
+        f'#!/bin/sh\nfor a; do case $a in --unix=*) socket="${{a#--unix=}}";; esac; done\n{does}\n', "utf-8"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_a_device_has_its_address_as_soon_as_it_listens_and_is_gone_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nbdkit_that('sleep 0.05; : > "$socket"; exec sleep 60', tmp_path, monkeypatch)
+    with known_device(truth_of(2e-3)) as address:
+        socket = Path(address.removeprefix("nbd+unix:///?socket="))
+        assert socket.exists()
+    assert not socket.parent.exists()
+
+
+def test_a_device_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbdkit_that("echo cannot open plugin python >&2; exit 3", tmp_path, monkeypatch)
+    said = r"did not start \(exit code 3\): cannot open plugin python; install .* nbdkit-plugin-python$"
+    with pytest.raises(ToolFailedError, match=said), known_device(truth_of(2e-3)):
+        pass
