@@ -20,6 +20,7 @@ from measure.units import (
     parse_duration,
     parse_list,
     parse_rate,
+    significant,
 )
 
 
@@ -178,3 +179,8 @@ def test_zero_and_bandwidth() -> None:
 )
 def test_percentages_are_never_in_powers_of_ten(percent, text):
     assert format_percent(percent) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.0, "0"), (-0.0, "0"), (-1.0, "-1.0"), (-0.0462, "-0.046")])
+def test_nothing_has_no_digits_and_what_is_negative_has_as_many_as_its_opposite(value: float, text: str) -> None:
+    assert significant(value, 2) == text
