@@ -44,3 +44,11 @@ def test_at_the_smallest_chance_too_nobody_leaves_before_a_constant_service_ends
 def test_the_share_of_those_who_find_nobody_waits_nothing_whatever_the_rounding() -> None:
     assert 1 - 0.8 != 0.2
     assert solve(MD1(0.8, 1.0)).quantile([0.2, 0.2 + 1e-9], "Wq") == pytest.approx([0, 1e-9 / 0.16], rel=0.1, abs=0)
+
+
+@pytest.mark.parametrize("of", ["W", "Wq"])
+def test_near_saturation_twice_a_long_wait_is_left_by_the_square_of_its_share(of: str) -> None:
+    r = solve(MD1(0.9999, 1.0))
+    a_tenth = r.quantile(0.9, of)
+    assert a_tenth == pytest.approx(5000 * math.log(10), rel=1e-3)  # E[Wq] = 5000, nearly exponential
+    assert [r.survival(times * a_tenth, of) for times in (1, 2)] == pytest.approx([0.1, 0.01], rel=1e-3)
