@@ -102,6 +102,15 @@ def test_the_slopes_of_a_likelihood_are_those_of_its_differences(family: Candida
         assert (slopes @ step)[possible] == pytest.approx((after - before)[possible] / 2, rel=1e-3, abs=1e-8)
 
 
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
+def test_in_another_unit_of_time_a_fit_starts_from_the_same_laws(family: Candidate) -> None:
+    times = drawn(TWO_KINDS, 1000)
+    middles, unit_s = Binned.of(times).inside, 1e-3
+    of_ms, of_s = family.start(middles, times.counts), family.start(middles * unit_s, times.counts)
+    for one, other in zip(of_ms, of_s, strict=True):
+        assert family.natural(other) == pytest.approx(family.in_units(family.natural(one), unit_s), rel=1e-6)
+
+
 def test_a_mixture_starts_from_a_possible_law_where_one_bin_holds_nearly_all_requests() -> None:
     times, requests = np.array([80e-6, 100e-6, 300e-6]), np.array([1.0, 97.0, 2.0])
     for theta in lognormals(3).start(times, requests):
