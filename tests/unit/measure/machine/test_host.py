@@ -10,7 +10,15 @@ from types import SimpleNamespace
 import pytest
 
 from measure.machine import host
-from measure.machine.host import Storage, host_facts, io_uring_allowed, parse_cpu_list, storage_behind, tool_version
+from measure.machine.host import (
+    Cache,
+    Storage,
+    host_facts,
+    io_uring_allowed,
+    parse_cpu_list,
+    storage_behind,
+    tool_version,
+)
 
 
 def test_the_facts_are_there_and_json_ready() -> None:
@@ -20,6 +28,19 @@ def test_the_facts_are_there_and_json_ready() -> None:
     assert 1 <= facts.cores <= facts.cpus_online
     assert facts.memory_bytes is None or facts.memory_bytes > 2**26
     assert json.loads(json.dumps(facts.to_dict()))["hostname"] == facts.hostname
+
+
+def test_the_caches_of_the_first_cpu_have_their_sizes_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [("1", "Data", "48K", "0,4"), ("2", "Unified", "2M", "0,4"), ("3", "Unified", "1G", "0-7")]
+    for index, files in enumerate(told):
+        (folder := tmp_path / "cpu0" / "cache" / f"index{index}").mkdir(parents=True)
+        for name, text in zip(("level", "type", "size", "shared_cpu_list"), files, strict=True):
+            (folder / name).write_text(f"{text}\n", "utf-8")
+    monkeypatch.setattr(host, "_SYS_CPU", tmp_path)
+    first, second, third = host_facts().caches
+    assert first == Cache(1, "Data", 49_152, 2)
+    assert second == Cache(2, "Unified", 2_097_152, 2)
+    assert third == Cache(3, "Unified", 1_073_741_824, 8)
 
 
 @pytest.mark.parametrize(("listing", "count"), [("0", 1), ("0-3", 4), ("0-3,8", 5), ("0,2,4-5", 4), ("", 0)])
