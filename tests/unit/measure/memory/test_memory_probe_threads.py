@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import Event
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pytest
 
 from measure.errors import ToolFailedError
 from measure.memory import kernels as probe_kernels
-from measure.memory.kernels import CONTROL_STRIDE, MEASURE, STOP, WORDS_PER_LINE
+from measure.memory.kernels import BEAT, CONTROL_STRIDE, MEASURE, STOP, WARM_UP, WORDS_PER_LINE
 from measure.memory.placement import allocate
 from measure.memory.threads import (
     HOPS_PER_CHUNK,
@@ -151,6 +152,31 @@ def test_a_failing_thread_stops_the_others_and_its_failure_is_raised() -> None:
     with pytest.raises(ToolFailedError, match="broken"):
         in_threads([chase, fail], stop)
     assert counts[0].elapsed_ns < 60e9  # it was told to stop; alone it would have gone on for a minute
+
+
+@pytest.mark.parametrize("running", [1, 2])
+def test_only_the_time_beside_all_of_the_loaders_is_loaded(running: int) -> None:
+    shared = control(2)
+    shared[CONTROL_STRIDE::CONTROL_STRIDE] = 1 + MEASURE
+    counts: list[ChaserCount] = []
+
+    def chase() -> None:
+        counts.append(Chaser(None, allocate(SMALL), seed=1, chunk_hops=50_000).run(shared, 2, 0.0, 60.0))
+
+    def run() -> None:
+        while shared[0] == WARM_UP:  # not begun
+            time.sleep(0.0005)
+        for _ in range(200):
+            shared[CONTROL_STRIDE + BEAT : CONTROL_STRIDE * (1 + running) : CONTROL_STRIDE] += 1
+            time.sleep(0.0005)
+        stop()
+
+    def stop() -> None:
+        shared[0] = STOP
+
+    in_threads([chase, run], stop)
+    assert counts[0].hops > 0
+    assert (counts[0].loaded_hops > 0) == (counts[0].loaded_ns > 0) == (running == 2)
 
 
 def test_the_idle_loop_takes_at_least_its_six_dependent_steps() -> None:
