@@ -14,7 +14,7 @@ from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.models.closed_models import OnsetPNorm
 from calibrate.models.memory_models import DelayLaw
-from calibrate.next import next_load
+from calibrate.next import fourth_point, next_load
 from calibrate.prediction.comparison_answer import next_text
 from measure import Sweep
 from measure.loads import InjectedDelay
@@ -119,6 +119,15 @@ def test_the_delay_that_is_named_narrows_the_curve_more_than_another() -> None:
     spread = [np.trace(measurements(f, DELAYS).covariance) for f in (before, there, elsewhere)]
     assert spread[1] < spread[0]
     assert spread[1] <= spread[2] * 1.05
+
+
+def test_a_delay_within_five_units_of_a_measured_one_tells_nothing_new() -> None:
+    delays = np.array([0.0, 40, 20000])
+    x, r = (v[0] for v in DelayLaw().curve(LAW, delays))
+    made = fit(Sweep(points_at(delays, x, r), load_type=InjectedDelay()), delays.tolist())
+    assert fourth_point(made, [43, 100]) == 100
+    assert fourth_point(made, [46, 100]) == 46  # nearer to 85 % of the peak
+    assert fourth_point(made, [43]) is None
 
 
 def test_a_rate_is_named_below_the_peak() -> None:
