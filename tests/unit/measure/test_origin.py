@@ -14,7 +14,7 @@ from measure.formats.block_device_counts import DeviceInterval, watched_sweep
 from measure.formats.servers import server_runs_sweep
 from measure.formats.sysstat import sysstat_sweep
 from measure.loads import Depth
-from measure.origin import IN_PLOTS, MEASURED, ORIGIN, as_measured, foot_lines, rows_to_judge
+from measure.origin import IN_PLOTS, MEASURED, ORIGIN, as_measured, corrected_rows, foot_lines, rows_to_judge
 from measure.repeats import check_outliers
 from measure.sweep import join
 
@@ -120,6 +120,13 @@ def test_rows_are_judged_by_the_figures_a_check_rests_on() -> None:
     )
     assert rows_to_judge(table).tolist() == [False, True, False, False]
     assert rows_to_judge(table, ["throughput_per_s"]).tolist() == [True, True, True, False]
+
+
+def test_only_a_figure_that_has_an_origin_can_be_corrected() -> None:
+    table = pd.DataFrame({"load": [1.0, 2.0], "latency_s": 1e-3, "latency_p99_s": 2e-3})
+    table["latency_origin"] = [MEASURED, "corrected: a unit"]
+    assert corrected_rows(table, ["load", "latency_s", "latency_p99_s"])["load"].tolist() == [2.0]
+    assert corrected_rows(table, ["load", "latency_p99_s"]).empty
 
 
 def test_an_outlier_is_told_between_measured_neighbours() -> None:
