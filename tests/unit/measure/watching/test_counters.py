@@ -45,6 +45,14 @@ def test_ticks_that_a_kernel_counts_for_short_requests_are_not_believed():
     assert did.agrees
 
 
+def test_reads_and_writes_together_keep_a_device_busy():
+    """Busy for 0.9 s of a second: 0.4 s of reads and 0.5 s of writes, one at a time; few looks saw them."""
+    did = between("vda", BEFORE, after(reads=300, read_ms=450, writes=120, write_ms=530, busy_ms=960), 1.0, "", [0, 1])
+    assert did is not None
+    assert did.in_flight == pytest.approx(0.9)
+    assert did.agrees
+
+
 def test_a_counter_of_32_bits_goes_on_over_its_end():
     near = Counters(**{**BEFORE.__dict__, "read_ms": 2**32 - 10})
     found = between("vda", near, Counters(**{**BEFORE.__dict__, "reads": 110, "read_ms": 15}), 1.0, "t", [0])
