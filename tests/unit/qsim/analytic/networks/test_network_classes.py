@@ -169,3 +169,11 @@ def test_every_pair_of_disciplines_has_an_answer_or_a_reason() -> None:
         r = solve(circling([2, 2], [Row([first, second], discipline=discipline)], [1.0, 1.0]))
         expected = "exact" if discipline != "FCFS" or first is second is laws[0] else "approximation"
         assert r.kind == expected, (discipline, first, second)
+
+
+def test_no_station_is_busy_for_more_than_all_of_the_time() -> None:
+    stations = [
+        Row([Exponential(s) for s in row], discipline="PS") for row in ((6.624, 5.668, 0.058), (0.16, 3.291, 1.504))
+    ]
+    r = solve(circling((38, 36, 19), stations))  # of which rounding makes 1 and a bit
+    assert r.utilization == 1
