@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrate.inference.parameters import Estimate
-from calibrate.report.table_text import FormattedTable, parameter_table
+from calibrate.report.table_text import FormattedTable, parameter_table, quantity_text
 from calibrate.report.view import Section
 
 
@@ -19,6 +19,11 @@ def test_text_is_aligned_by_the_kind_of_column_and_ends_where_it_is_told_to() ->
     shown = FormattedTable.of(("name", "value"), [("a", "10"), ("bcd", "9")])
     assert shown.text() == "name  value\na        10\nbcd       9"
     assert shown.text(1) == "name  value\na        10"
+
+
+def test_an_error_has_its_sign_and_none_is_no_negative_one() -> None:
+    said = [quantity_text("error_pct", value) for value in (-12.34, -0.06, -0.04, 0.0, 0.04, 3.0)]
+    assert said == ["-12.3 %", "-0.1 %", "+0.0 %", "+0.0 %", "+0.0 %", "+3.0 %"]
 
 
 def test_parameters_are_sure_rough_or_assumed() -> None:
