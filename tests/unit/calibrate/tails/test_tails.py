@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from calibrate.points import Z90
 from calibrate.report.compared.tails import tail_view
 from calibrate.service import of_samples
 from calibrate.tails.percentiles import _repeat_noise, _sampling, predict_tails
@@ -178,6 +180,15 @@ def test_noise_at_one_depth_counts_at_all() -> None:
     noise = _repeat_noise([[one, one], [one, one], [one, slower], [one]])
     assert noise == pytest.approx(np.full(4, np.log(2) / np.sqrt(2) / np.sqrt(3)))
     assert _repeat_noise([[one], [one]]) is None
+
+
+def test_a_band_is_as_wide_as_repeats_differ_where_that_is_more_than_the_model_errs() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
+    used = {n: means[n] for n in (1.0, 32.0)}
+    for noise in (0.5, 2.0):
+        (point,) = predict_tails(found, used, [8], noise=np.full(4, noise), customers=FEWER).points
+        spread = [math.log(point.high[q] / point.low[q]) / (2 * Z90) for q in ("p50_s", "p95_s", "p99_s")]
+        assert spread == pytest.approx([noise] * 3, rel=0.05)
 
 
 def test_the_error_of_a_percentile_by_the_number_of_requests_is_that_of_an_order_statistic() -> None:
