@@ -269,6 +269,7 @@ def test_a_missing_corner_is_asked_for_first_and_no_measured_place_is() -> None:
     assert following.corner
     assert following.places.as_rows()[0].tolist() == places.as_rows()[5].tolist()
     whole = known(places)
+    between = set()
     for _ in range(6):
         following = next_place(fit_surface(whole, np.ones(len(whole), dtype=bool)), whole)
         assert following is not None
@@ -276,6 +277,10 @@ def test_a_missing_corner_is_asked_for_first_and_no_measured_place_is() -> None:
         assert following.half_width_then < following.half_width_now
         rows = np.vstack([whole.places.as_rows(), following.places.as_rows()])
         whole = known(Places(*rows.T))
+        between |= {(following.block_bytes // KIB, following.outstanding)} - set(product((4, 256), (1, 64)))
+    assert between <= set(product([4, 8, 16, 32, 64, 128, 256], [1, 2, 4, 8, 16, 32, 64]))
+    assert {size for size, _ in between} - {4, 256}
+    assert {depth for _, depth in between} - {1, 64}
 
 
 def halved(points: SurfacePoints, which: int, repeats: float = 1.0) -> SurfacePoints:
