@@ -50,6 +50,14 @@ def test_mser_keeps_a_steady_run_and_is_not_led_by_rounding() -> None:
     assert mser(np.full(1000, 2.0) + rng().normal(0, 1e-15, 1000)) == (0, True)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e6])
+def test_the_warmup_is_the_same_in_any_unit_of_time(unit: float) -> None:
+    means = rng().normal(10, 1, 1000)
+    means[:150] -= np.linspace(8, 0, 150)
+    assert mser(unit * means) == mser(means)
+    assert find_warmup(unit * means) == find_warmup(means)
+
+
 def test_independent_batches_get_the_textbook_error() -> None:
     values = np.array([1.0, -1.0, 2.0, -2.0, 0.5, -0.5])  # alternating: never positively correlated
     error, correlation = batch_error(values)
