@@ -18,7 +18,7 @@ from calibrate.changes.power import percent_of
 from measure import load
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import ArrivalRate, Clients, Depth
+from measure.loads import ArrivalRate, Clients, Depth, InjectedDelay
 from measure.sweep import Sweep
 
 LOADS_OF_J1 = np.array([1.0, 4, 8, 16, 32, 64])
@@ -282,6 +282,18 @@ def test_an_open_sweep_is_judged_by_its_response_times_at_the_rates_asked_for():
     assert {c.quantity for c in found.loads} == {"response time"}
     assert found.verdict == "slower"
     assert found.overall.change_pct == pytest.approx(-23, abs=1)
+
+
+def test_a_memory_over_delays_is_judged_by_both_and_its_mean_change_is_that_of_the_throughput():
+    def memory(share: float) -> Sweep:
+        delays, rates = np.array([0.0, 100, 300, 1000]), share * np.array([9e8, 6e8, 3e8, 1e8])
+        tables = [points_at(delays, rates * (1 + 1e-4 * k), 1e-7 / share**2, repeat=k) for k in range(3)]
+        return Sweep(pd.concat(tables, ignore_index=True), load_type=InjectedDelay())
+
+    found = change(memory(1.0), memory(0.8))
+    assert {c.quantity for c in found.loads} == {"throughput", "response time"}
+    assert found.verdict == "slower"
+    assert found.overall.change_pct == pytest.approx(-20, abs=0.1)
 
 
 def test_one_run_at_two_loads_is_undecided_and_says_what_to_do():
