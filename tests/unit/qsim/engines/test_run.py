@@ -11,12 +11,14 @@ import pytest
 
 from qsim import (
     MM1,
+    Arrivals,
     Closed,
     Delay,
     Deterministic,
     Exponential,
     GGc,
     MMc,
+    Network,
     NoEngineError,
     Open,
     Station,
@@ -126,6 +128,13 @@ def test_deterministic_queues_never_wait() -> None:
     closed = simulate(Closed(4, [Delay(Deterministic(0)), Station(Deterministic(1.0), 2)]), customers=10_000, seed=1)
     assert closed.throughput == pytest.approx(2.0)
     assert closed.W == pytest.approx(2.0)
+
+
+def test_thousands_of_customers_are_present_at_once() -> None:
+    stations = {"pause": Delay(1.0), "disk": Station(Exponential(1 / 6000))}
+    r = simulate(Network(stations, Arrivals(3000.0)), customers=60_000, seed=1, allow_short=True)
+    assert r["pause"].L == pytest.approx(3000, rel=0.05)
+    assert r["disk"].L == pytest.approx(1.0, rel=0.1)
 
 
 def test_refusals_survive_pickling() -> None:
