@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -25,17 +26,17 @@ def test_where_no_device_is_behind_a_path_none_is_counted(tmp_path: Path, monkey
 
 
 def test_a_device_is_looked_at_again_and_again() -> None:
-    seen = iter(looks(0, 10**4, 0))
-    counted = 0
+    seen = enumerate(looks(0, 10**4, 0))
+    enough = Event()
 
     def look() -> dict[str, Counters]:
-        nonlocal counted
-        counted += 1
-        return {"vda": next(seen)[1]}
+        looked, (_, counters) = next(seen)
+        if looked >= 8:
+            enough.set()
+        return {"vda": counters}
 
     with counting("vda", look) as noted:
-        while counted < 9:
-            pass
+        assert enough.wait(20)
     assert len(noted) >= 8
     assert began(noted) is not None
 
