@@ -1,4 +1,4 @@
-"""``qsim`` datasets, audit, fit, predict and compare: the pipeline on files and on published tables."""
+"""``qsim`` audit, fit, predict and compare: the pipeline on files and on published tables."""
 
 from __future__ import annotations
 
@@ -13,15 +13,6 @@ from calibrate.cli.data import audit_text
 from measure import Finding, load_dataset
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_datasets_lists_every_one_of_the_catalogue(qsim):
-    from measure.datasets import dataset_names
-
-    names = [d["name"] for d in qsim("datasets", "--json").json["datasets"]]
-    assert tuple(names) == dataset_names()
-    text = qsim("datasets").out
-    assert all(name in text for name in names)
 
 
 def test_a_dataset_says_what_is_wrong_with_it(qsim):
