@@ -137,9 +137,11 @@ def _rates_table(found: UnderArrivals) -> str:
 
 def _marked(found: System, place: Estimate, mark: str) -> dict[float, str]:
     """The whole number of clients nearest to a place on the curve, if it is among those asked for and known."""
-    n = float(max(round(place.estimate or 0.0), 1))
+    if place.estimate is None:
+        return {}
+    n = float(max(round(place.estimate), 1))
     known = found.clients[0] <= n <= found.clients[-1] and n in found.known_at
-    return {n: mark} if place.estimate is not None and known else {}
+    return {n: mark} if known else {}
 
 
 def _gains(found: System) -> str:
