@@ -168,3 +168,13 @@ def test_a_fleet_says_which_curves_it_compares_by_latencies(tmp_path: Path) -> N
     both = fit_fleet([tmp_path])
     assert "the throughput of 1 of 2 curves was computed as N / R: of these, latencies alone are compared" in repr(both)
     assert both.drives.set_index("drive")["throughput_measured"].to_dict() == {"rates.csv": True, "times.csv": False}
+
+
+def test_alarms_are_shared_among_all_loads_and_the_mean_of_each_kind_of_drive():
+    """Seven loads and their mean are 8 tests; another model, measured at one load, makes them 10."""
+    one, other = curves(12, 1), curves(12, 2)[[4.0]]
+    both = drives(24).assign(model=["m"] * 12 + ["other"] * 12)
+    alone = with_oddness(drives(12), one, false_alarms=0.02)[1][0]
+    beside = with_oddness(both, pd.concat([one, other], ignore_index=True), false_alarms=0.025)[1][0]
+    assert (beside.drives, beside.one_load_pct) == (12, pytest.approx(alone.one_load_pct))
+    assert beside.all_loads_pct == pytest.approx(alone.all_loads_pct)
