@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrate import WhatIf, from_datasheet, what_if
 from calibrate.report.lines import Line, figure_of
+from calibrate.report.predicted import predicted_section
+from measure.loads import Depth
 
 X = np.array([1.0, 2.0, 4.0])
 TIME = Line("a", "W", X, 1e-6 * X)
@@ -31,3 +34,11 @@ def test_measured_and_predicted_points_of_a_curve_have_its_colour() -> None:
 def test_names_are_escaped() -> None:
     hostile = Line("<b>x", "W", X, X)
     assert "<b>" not in str(figure_of([hostile, TIME], "load").to_dict())
+
+
+def test_a_prediction_and_a_changed_device_are_curves_beside_each_other() -> None:
+    drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    changed = what_if(drive, WhatIf(copies=(1, 2)))
+    for scenario, names in ((None, ["predicted"]), (changed, ["as it is", "2 drives for 1"])):
+        table = predicted_section(drive, Depth([1, 512]), scenario).views[0].table
+        assert list(dict.fromkeys(table["device"])) == names
