@@ -25,6 +25,11 @@ def test_a_pasted_table_has_the_points_that_it_shows(path: Path) -> None:
     assert _points(load(path)) == [pytest.approx(point) for point in POINTS]
 
 
+def test_two_columns_between_bars_are_a_table(tmp_path: Path) -> None:
+    (path := tmp_path / "two.md").write_text("| clients | tps |\n|---|---|\n| 1 | 500 |\n| 8 | 3200 |\n", "utf-8")
+    assert load(path).points[["load", "throughput_per_s"]].to_numpy().tolist() == [[1, 500], [8, 3200]]
+
+
 @pytest.mark.parametrize("name", NAMES.replace("\n", ",").split(","))
 def test_a_load_has_the_names_that_people_use(name: str) -> None:
     text = f"{name},req/s,avg latency (us)\n" + "".join(f"{n},{x},{r * 1e6:.0f}\n" for n, x, r in POINTS)
