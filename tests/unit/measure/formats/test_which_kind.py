@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from measure import DataError, Sweep, audit, load
+from measure.formats.k6 import k6
 from measure.loads import Clients, Depth
 from qsim import MMcN, solve
 
@@ -53,6 +54,10 @@ def test_one_file_of_k6_tells_the_think_time_and_one_row_of_a_table_does_not(tmp
     one = load(of_users(tmp_path, 1.0, [20]))
     assert one.load_type.thinking_s == 0
     assert kinds_of(one) == ["X R / N is 0.02 at 20 users."]
+
+
+def test_the_requests_of_k6_are_those_it_counted() -> None:
+    assert k6(json.loads((KINDS / "k6-thinking" / "u10.json").read_text("utf-8")), "u10.json").requests == 593
 
 
 def test_requests_in_flight_are_no_users_who_think(tmp_path: Path) -> None:
