@@ -154,3 +154,17 @@ def test_a_busy_machine_gives_no_confident_wrong_number_of_servers(kind: str, se
         blind.append(servers_and_think(knowing(points, woken_late_s=None, unsteady=None), 0.9)["c"])
     if servers == 8:  # without what the audit saw it is wrong at times
         assert not all(inside(one, servers) for one in blind) or any(one.estimate not in (None, 8) for one in blind)
+
+
+def test_what_is_known_of_a_service_is_as_uncertain_as_the_throughputs_of_repeats() -> None:
+    points, spread = exponential(4), np.full(len(DEPTHS), 0.1)
+
+    def service(**spreads: np.ndarray) -> Estimate:
+        return servers_and_think(replace(points, **spreads), 0.9)["S"]
+
+    assert service(response_spread=spread) == service()
+    by_repeats = service(throughput_spread=spread)
+    assert by_repeats.low is not None
+    assert by_repeats.high is not None
+    assert by_repeats.high / by_repeats.low > 1.1  # 0.1 at five depths
+    assert by_repeats.low < S < by_repeats.high
