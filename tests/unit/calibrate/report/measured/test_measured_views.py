@@ -15,7 +15,7 @@ from calibrate.report.drawing import load_scale
 from calibrate.report.measured import MeasuredData, fits_of, measured, published, views_of
 from calibrate.report.table_text import shown
 from calibrate.report.view import View
-from measure import Sweep
+from measure import Finding, Sweep
 from measure.loads import ArrivalRate, InjectedDelay
 from measure.repeats import LEVEL
 
@@ -209,3 +209,10 @@ def test_tables_read_in_units_and_leave_out_what_nobody_knows() -> None:
     assert text.header == ("workload", "N", "throughput", "bandwidth", "mean latency", "size")
     assert text.rows == (("a", "32", "52.0 k/s", "210 MB/s", "80.0 µs (70.0 µs to 120 µs)", "4 KiB"),)
     assert text.words == (True, False, False, False, False, False)
+
+
+@pytest.mark.parametrize(("series", "said"), [(["a"], "a"), (["a", "b"], "these curves"), ([None], "these curves")])
+def test_curves_that_a_cache_answered_have_no_knee_and_the_note_says_which(series: list[str | None], said: str) -> None:
+    found = tuple(Finding("fits-a-cache", "error", "flat", "the buffer fits a cache.", series=name) for name in series)
+    rows = [row(depth) | {"series": name} for name in ("a", "b") for depth in (1, 8)]
+    assert measured(sweep_of(rows, findings=found)).notes == (f"No knee is fitted to {said}: the buffer fits a cache.",)
