@@ -15,7 +15,7 @@ from calibrate.fitting.fit_answer import knee_word
 from calibrate.models.memory_models import DelayLaw
 from calibrate.next import advice, recommended
 from calibrate.points import points_of
-from calibrate.prediction.comparison_answer import noise_of_a_point
+from calibrate.prediction.comparison_answer import answer, noise_of_a_point
 from measure import load_dataset
 from measure.findings import Finding
 from measure.loads import InjectedDelay
@@ -233,3 +233,10 @@ def test_a_point_that_other_programs_disturbed_is_said_below_the_misses() -> Non
     note = repr(compare(replace(quiet, points=table))).splitlines()[3]
     assert note.startswith("NOTE    These runs do not show the device at rest: repeats of a point differ by up to 3")
     assert "at rest" not in repr(compare(quiet))
+
+
+def test_the_first_line_says_from_how_many_points_curves_were_predicted():
+    sweep = load_dataset("004-ssd-depth")
+    curves = [compare(sweep, use) for use in ([1, 32], [1, 4, 32], [1, 32, 256])]
+    assert answer(curves)[0].startswith("3 curves, each predicted from 2 to 3 of its points")
+    assert answer(curves[1:])[0].startswith("2 curves, each predicted from 3 of its points")

@@ -33,6 +33,12 @@ from qsim.engines.variates import BLOCK
 STEADY = MM1(0.5, 1.0)
 
 
+@pytest.mark.parametrize("customers", [BLOCK, BLOCK + 1, 2 * BLOCK - 1])
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_a_run_has_as_many_customers_as_were_asked_for(engine: Any, customers: int) -> None:
+    assert simulate(STEADY, customers=customers, seed=1, engine=engine, allow_short=True).customers == customers
+
+
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 def test_a_seed_repeats_a_run_and_another_does_not(engine: Any) -> None:
     first, again, other = (simulate(STEADY, customers=10_000, seed=s, engine=engine) for s in (3, 3, 4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from scipy.optimize import brentq
 from service_laws import LAWS
 
 from qsim import MD1, MG1, Deterministic, Distribution, solve
@@ -52,3 +53,14 @@ def test_near_saturation_twice_a_long_wait_is_left_by_the_square_of_its_share(of
     a_tenth = r.quantile(0.9, of)
     assert a_tenth == pytest.approx(5000 * math.log(10), rel=1e-3)  # E[Wq] = 5000, nearly exponential
     assert [r.survival(times * a_tenth, of) for times in (1, 2)] == pytest.approx([0.1, 0.01], rel=1e-3)
+
+
+@pytest.mark.parametrize("rho", [0.99, 0.999])
+def test_quantiles_far_out_near_saturation_follow_the_exponential_tail(rho: float) -> None:
+    """Cramér and Lundberg: P(Wq > t) tends to (1 - rho) / (rho e^d - 1) e^(-d t), where rho (e^d - 1) = d."""
+    decay = brentq(lambda d: rho * math.expm1(d) - d, 1e-6, 1.0, xtol=1e-15)
+    factor = (1 - rho) / (rho * math.exp(decay) - 1)
+    exact = math.log(factor / 1e-9) / decay
+    times = CompoundTimes(Deterministic(1.0), rho, rho / (2 * (1 - rho)))
+    low, high = times.quantile_interval(1 - 1e-9, "Wq")
+    assert low <= exact <= high <= (1 + 1e-4) * low
