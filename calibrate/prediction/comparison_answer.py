@@ -210,7 +210,11 @@ def _repeat_noise(points: Sequence[Points]) -> str:
 
 
 def mean_text(percent: float, factor: str = "a factor of {}") -> str:
-    """A mean error: ``9.6 %``, and beyond 100 % as a factor."""
+    """A mean error in words, beyond 100 % as a factor.
+
+    >>> mean_text(9.61), mean_text(110.0)
+    ('9.6 %', 'a factor of 2.1')
+    """
     return format_percent(percent) if percent <= 100 else factor.format(significant(1 + percent / 100, 2))
 
 

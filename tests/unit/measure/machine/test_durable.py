@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -90,3 +92,17 @@ def test_a_new_file_is_written_where_there_are_no_hard_links(tmp_path: Path, mon
     monkeypatch.setattr(os, "link", refuse)
     write_new(tmp_path / "fit.json", b"new")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("fit.json", b"new")]
+
+
+def test_on_windows_the_first_byte_of_a_file_is_locked(tmp_path, monkeypatch):
+    locked = []
+    windows = SimpleNamespace(
+        LK_NBLCK=2, locking=lambda file, mode, size: locked.append((os.lseek(file, 0, os.SEEK_CUR), mode, size))
+    )
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    with (tmp_path / "lock").open("w+") as file:
+        file.write("somewhere behind the first byte")
+        file.flush()
+        files.lock(file.fileno())
+    assert locked == [(0, 2, 1)]
