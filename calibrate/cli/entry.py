@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from calibrate.cli.interrupts import exit_on_early_signals, leave
+from calibrate.cli.interrupts import exit_despite_threads, exit_on_early_signals
 
 
 def main() -> None:
@@ -18,4 +18,4 @@ def main() -> None:
     try:
         app()
     except SystemExit as ended:
-        leave(ended)
+        exit_despite_threads(ended)

@@ -40,7 +40,7 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-def leave(ended: SystemExit) -> NoReturn:
+def exit_despite_threads(ended: SystemExit) -> NoReturn:
     """End the program with the code of ``ended``, also where a thread is still at work that nobody waits for.
 
     Python would stop such a thread wherever it is, within a library of C++ too, which aborts the whole program, or wait

@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the exact value: the tables of theory/simulation.md.
 
-python interval_coverage.py            1000 runs of each kind, on all cores: an hour or two; writes the tables
+python interval_coverage.py            1000 runs of each kind, half an hour on two cores; writes the tables
 python interval_coverage.py RUNS       as many runs, printed only
 """
 

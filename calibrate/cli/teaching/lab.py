@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -73,18 +73,14 @@ def lab(
         remark("Ctrl-C ends it")
         if not no_browser:
             _open(address.teacher)
-
-        def warm_up() -> None:
-            explore_page.warm_up()
-            compare_page.warm_up(kept)
-
         # In a thread: a Ctrl-C within an import would leave the lock of imports to nobody, and other threads need it.
-        warming = ThreadPoolExecutor(1).submit(warm_up)
+        beside = ThreadPoolExecutor(1)
+        warming = [beside.submit(explore_page.warm_up), beside.submit(compare_page.warm_up, kept)]
         while True:
             time.sleep(1.0)
             raise_if_interrupted()
-            if warming.done():
-                warming.result()
+            for done in filter(Future.done, warming):
+                done.result()  # raises its error, if any
 
 
 def _open(address: str) -> None:
