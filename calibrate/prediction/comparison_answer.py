@@ -30,7 +30,7 @@ from calibrate.inference.parameters import quantity
 from calibrate.points import Z90
 from measure.findings import curve_name
 from measure.formats.which_kind import ORIGIN_OF_KIND
-from measure.loads import ClosedLoad, InjectedDelay
+from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
 from qsim.text_table import labelled, table, without_empty
@@ -123,6 +123,10 @@ def _heading(done: Sequence[Comparison]) -> str:
     some = "points" if counts[-1] != 1 else "point"
     used = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"{counted(len(done), 'curve')}, each predicted from {used} of its {some}"
+
+
+def _is_of_memory(comparison: Comparison) -> bool:
+    return isinstance(comparison.points.load_type, MemoryLoad)
 
 
 def _is_below_knee(comparison: Comparison) -> bool:
@@ -282,19 +286,23 @@ def _sure_of_users(done: Sequence[Comparison]) -> str:
 
 
 def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
-    """The held-out point with the largest error factor: measured, predicted, and the band; empty without one."""
+    """The held-out point with the largest error factor: measured, predicted, and the band; empty without one.
+
+    That is of the figure that judges the point; of a memory, which no law ties, of bandwidth or latency.
+    """
     found = []
     for c in done:
-        errors = np.where(c.judges_response, c.residual_response_pct, c.residual_throughput_pct)
-        miss = np.where(c.held_out, np.abs(np.log1p(errors / 100)), np.nan)
-        if np.isfinite(miss).any():
-            i = int(np.nanargmax(miss))
-            found.append((float(miss[i]), c, i))
+        for of_response, judged in ((False, ~c.judges_response), (True, c.judges_response | _is_of_memory(c))):
+            errors = c.residual_response_pct if of_response else c.residual_throughput_pct
+            miss = np.where(c.held_out & judged, np.abs(np.log1p(errors / 100)), np.nan)
+            if np.isfinite(miss).any():
+                i = int(np.nanargmax(miss))
+                found.append((float(miss[i]), c, i, of_response))
     if not found:
         return ""
-    _, c, i = max(found, key=lambda one: one[0])
+    _, c, i, of_response = max(found, key=lambda one: one[0])
     load, points = c.points.load_type, c.points
-    if c.judges_response[i]:
+    if of_response:
         show: Figure = format_duration
         measured, predicted = points.response_time_s[i], c.predicted.response_band(i)
         missed = c.residual_response_pct[i]
@@ -302,7 +310,7 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
         show = load.throughput_figure
         measured, predicted = points.throughput_per_s[i], c.predicted.throughput_band(i)
         missed = c.residual_throughput_pct[i]
-    falls = isinstance(load, ClosedLoad) and not c.judges_response[i] and missed > 0
+    falls = isinstance(load, ClosedLoad) and not of_response and missed > 0
     falls = falls and measured < points.throughput_per_s[:i].max(initial=0.0)
     where = f"{f'{c.series}, ' if named else ''}{load.place_of(float(points.load[i]))}"
     band = f"{show(float(measured), 2)} measured, {with_interval(show, *predicted)} predicted"

@@ -15,7 +15,7 @@ from calibrate.fitting.fit_answer import knee_word
 from calibrate.models.memory_models import DelayLaw
 from calibrate.next import advice, recommended
 from calibrate.points import points_of
-from calibrate.prediction.comparison_answer import answer, noise_of_a_point
+from calibrate.prediction.comparison_answer import answer, last_lines, noise_of_a_point
 from measure import load_dataset
 from measure.findings import Finding
 from measure.loads import InjectedDelay
@@ -240,3 +240,13 @@ def test_the_first_line_says_from_how_many_points_curves_were_predicted():
     curves = [compare(sweep, use) for use in ([1, 32], [1, 4, 32], [1, 32, 256])]
     assert answer(curves)[0].startswith("3 curves, each predicted from 2 to 3 of its points")
     assert answer(curves[1:])[0].startswith("2 curves, each predicted from 3 of its points")
+
+
+def test_the_worst_point_of_a_memory_is_missed_by_no_less_than_the_mean_of_either_figure():
+    """``MISSED response time by 7.7 %`` stood above ``WORST +6.4 %``, which was of the bandwidth alone."""
+    done = compare(load_dataset("001-memory"), series="64 B 50/50 mix")
+    (worst,) = (line for line in last_lines([done]) if line.startswith("WORST"))
+    assert "128 ns measured, 271 ns" in worst
+    assert worst.endswith("2.1 times too high")
+    bandwidth = np.abs(done.residual_throughput_pct[done.held_out])
+    assert bandwidth.max() < np.abs(done.residual_response_pct[done.held_out]).max()
