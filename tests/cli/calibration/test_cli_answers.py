@@ -22,7 +22,7 @@ UNWRITTEN = (
     r"\d us\b",
     r"\b1 (?:points|curves|errors|warnings|notes|knees|rows)\b",
     r"\b[a-z]+\(s\)",
-    r"\b1(?:\.0)? times\b",
+    r"(?<![\d.])1(?:\.0)? times\b",
     r"[+-]\d{3,} %",
 )
 """Regular expressions of what no command prints: us for µs, a wrong plural, a ratio in hundreds of percent."""
