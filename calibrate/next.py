@@ -40,8 +40,8 @@ from calibrate.models.choice import model_for
 from calibrate.models.closed_models import DECLINE_FROM
 from calibrate.points import Points
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, Depth, InjectedDelay, Load, MemoryLoad, ThroughputLoad
+from measure.repeats import first_highest, first_lowest
 from measure.sweep import Sweep
-from measure.ties import first_highest, first_lowest
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_percent, format_rate
 
 Goal = Literal["curve", "knee"]

@@ -23,7 +23,8 @@ import numpy as np
 from calibrate.inference.parameters import Array, Mask
 from measure.auditing.memory_curves import listed_peak
 from measure.errors import DataError
-from measure.formats.which_kind import ORIGIN_OF_KIND, unanswered
+from measure.findings import unanswered
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
 from measure.sweep import IN_BURSTS, WOKEN_LATE, Sweep, histograms
@@ -338,7 +339,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
-    if question := unanswered(one, one.series[0]):
+    if question := unanswered(one.findings, one.series[0]):
         raise DataError(f"{sweep.name or one.series[0]}: {question}")
     if isinstance(load, MemoryLoad | BufferSize):
         facts: Facts = MemoryFacts(listed_peak(one))

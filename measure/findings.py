@@ -12,6 +12,8 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 LEFT_OUT = frozenset({"unreadable-file", "job-failed", "no-requests", "no-latency", "point-failed", "overloaded"})
 """Checks of files and points that are left out: their errors do not concern the points that remain."""
+LOAD_KIND = "load-kind"
+"""The check that says which load was found (:mod:`measure.formats.which_kind`); an error where it is unknown."""
 UNNAMED = "all points"
 """The name of a curve of which nothing else is known; lines that name curves leave it out."""
 MOST_NAMED = 10
@@ -49,7 +51,7 @@ class Finding:
     @property
     def contradicts(self) -> bool:
         """Whether it is an error of points in the table, so that these data contradict themselves: no open question."""
-        return self.severity == "error" and self.check not in {*LEFT_OUT, "load-kind"}
+        return self.severity == "error" and self.check not in {*LEFT_OUT, LOAD_KIND}
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain JSON-ready values."""
@@ -72,6 +74,14 @@ def curve_name(series: str | None) -> str:
     ('4 KiB read', '')
     """
     return "" if series in (None, UNNAMED) else str(series)
+
+
+def unanswered(findings: Iterable[Finding], series: str) -> str:
+    """What must be said of the load of this curve before a model can be fitted; empty where its kind is known."""
+    asked = (f for f in findings if f.check == LOAD_KIND and f.severity == "error" and f.series in (None, series))
+    found = next(asked, None)
+    parts = () if found is None else (found.message, found.hypothesis, found.remedy)
+    return "; ".join(part.rstrip(".") for part in parts)
 
 
 def unreadable(message: str, severity: Severity = "warning") -> Finding:

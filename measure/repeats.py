@@ -1,4 +1,4 @@
-"""Repeats of a point: the mean with its interval, and which repeats and points are outliers.
+"""Values that should be equal: repeats of a point, their mean and its interval, outliers, and ties.
 
 Interval.  Student's t over the repeats. The mean latency is weighted by the completed requests, so that N = X R
 survives the averaging: it is a ratio of two means, and its interval comes from the deviations X_i R_i - R X_i of its
@@ -19,6 +19,9 @@ without which it bends least. Where it takes more than one point in five, the cu
 no point is called an outlier.
 
 Flagged points are not left out: every mean is of all repeats.
+
+Ties.  ``argmax`` of equal throughputs that were computed in two ways, or on two processors, is decided by the last bit.
+Here the first of those that are equal within ``TIE`` is the highest.
 """
 
 from __future__ import annotations
@@ -250,3 +253,24 @@ def _off_course(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
         around = [f"{format_rate(c.iloc[i])} at {c.index[i]:g}" for c, i in ((below, -1), (above, 0)) if len(c)]
         found.append(f"{format_rate(medians[load])} at {of.at(load)}, between {' and '.join(around)}")
     return "; ".join(found) + ": the curve leaves its course and comes back."
+
+
+TIE = 1e-9
+"""Values within this relative distance are equal."""
+
+
+def first_highest(values: NDArray[np.float64]) -> Any:
+    """The index of the first of the highest values along the last axis: an integer, or an array of them.
+
+    >>> first_highest(np.array([90.0, 164.0, 164.00000000000003]))
+    1
+    """
+    highest = values.max(axis=-1, keepdims=True)
+    reached = values >= highest - TIE * np.abs(np.where(np.isfinite(highest), highest, 0.0))
+    found = reached.argmax(axis=-1)
+    return int(found) if found.ndim == 0 else found
+
+
+def first_lowest(values: NDArray[np.float64]) -> Any:
+    """The index of the first of the lowest values along the last axis: an integer, or an array of them."""
+    return first_highest(-values)

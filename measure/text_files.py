@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAX_BYTES = 2**25
-MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[mKABCDGhl]")
@@ -138,15 +137,6 @@ class Lines(io.RawIOBase):
         """Close the file."""
         self._file.close()
         super().close()
-
-
-def check_rows(count: int, name: str) -> None:
-    """Raise DataError where a text holds more rows than any sweep has points, before they are read one by one."""
-    if count > MAX_ROWS:
-        raise DataError(
-            f"{name} has {count:,} rows, more than the {MAX_ROWS:,} that are read as points; give the means of the "
-            "runs, or a log under fio's own name"
-        )
 
 
 def check_readable(path: Path) -> None:

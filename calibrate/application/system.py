@@ -18,7 +18,7 @@ from calibrate.application.many_networks import as_simulated, at_rates, run_with
 from calibrate.fitting.device_station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.fitting.other_loads import doubts_of_batches
 from calibrate.inference.parameters import LEVEL, Array, Estimate
-from measure.ties import TIE, first_lowest
+from measure.repeats import TIE, first_lowest
 from qsim import Network, Station
 from qsim.errors import InvalidParameterError
 from qsim.result import Result

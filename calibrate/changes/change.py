@@ -32,8 +32,8 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import InjectedDelay, Load, ThroughputLoad
 from measure.origin import ORIGIN, can_judge, reason_of, rows_to_judge
+from measure.repeats import first_highest
 from measure.sweep import Sweep
-from measure.ties import first_highest
 from measure.units import counted
 from qsim.result import Result
 

@@ -28,9 +28,8 @@ from measure.findings import Finding
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, MemoryLoad, Outstanding, ThroughputLoad
-from measure.repeats import FEWEST_POINTS, flag_outliers
+from measure.repeats import FEWEST_POINTS, first_highest, flag_outliers
 from measure.sweep import Sweep, of_several_kinds
-from measure.ties import first_highest
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 

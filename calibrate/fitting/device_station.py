@@ -27,7 +27,7 @@ from calibrate.models.structure import ServersAndDelay, servers_and_think
 from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points
 from measure.errors import DataError
 from measure.loads import Bandwidth, ClosedLoad, CountedLoad
-from measure.ties import TIE
+from measure.repeats import TIE
 from measure.units import format_duration, format_rate
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, Gamma, Network, Station
 from qsim.distributions import law_from_dict

@@ -33,7 +33,7 @@ from calibrate.models.curves import CurveModel, estimates
 from calibrate.points import Z90
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
-from measure.ties import TIE
+from measure.repeats import TIE
 from measure.units import CACHE_LINE_BYTES
 
 SOFT = 0.5

@@ -25,7 +25,7 @@ import pandas as pd
 from scipy.special import gammaln, ndtri, stdtrit
 
 from calibrate.inference.parameters import Array, Mask
-from measure.ties import TIE, first_highest
+from measure.repeats import TIE, first_highest
 
 Rows = npt.NDArray[np.intp]
 

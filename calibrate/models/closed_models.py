@@ -21,7 +21,7 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Ob
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import TIMES, TOLERANCE, CurveModel, KneePoint
 from calibrate.points import Points
-from measure.ties import first_highest
+from measure.repeats import first_highest
 from qsim.errors import InvalidParameterError
 
 SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75

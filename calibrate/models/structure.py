@@ -55,7 +55,7 @@ from calibrate.inference.weights import Weights, quantiles, reaching, reaching_r
 from calibrate.models.closed_models import ClosedModel
 from calibrate.points import Points
 from measure.loads import ClosedLoad, CountedLoad
-from measure.ties import first_highest
+from measure.repeats import first_highest
 from measure.units import plain_number
 
 Queues = Literal["shared", "random"]

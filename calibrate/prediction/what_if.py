@@ -30,7 +30,7 @@ from calibrate.models.closed_models import ClosedModel, Copies
 from calibrate.models.structure import LEAST_RATIO, UNLIKELY, ServersAndDelay
 from measure.errors import DataError
 from measure.loads import ClosedLoad
-from measure.ties import TIE
+from measure.repeats import TIE
 from measure.units import around, counted, format_duration, format_percent, format_rate
 from qsim.errors import InvalidParameterError
 

@@ -22,7 +22,7 @@ from calibrate.points import Z90
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints
 from calibrate.surface.surface_fit import Surface, fit_surface
-from measure.ties import first_highest, first_lowest
+from measure.repeats import first_highest, first_lowest
 
 FAR, FEWEST = 0.002, 4
 """A single run is measured again where less than this share of the others' predictive distribution lies beyond it, if

@@ -18,7 +18,7 @@ from calibrate.points import Z90
 from calibrate.surface.design import corners, distances, shallow
 from calibrate.surface.places import Places, SurfacePoints
 from calibrate.surface.surface_fit import Row, Surface, SurfacePrediction, Tabled, fit_surface
-from measure.ties import first_highest
+from measure.repeats import first_highest
 from measure.units import format_duration, format_percent, format_rate
 
 GROUP = 8

@@ -44,13 +44,13 @@ from measure.auditing.littles_law import (
     check_origins,
     diagnoses,
     not_measured,
+    think_time_is_found,
 )
 from measure.auditing.memory_curves import check_buffer_sizes, check_memory, recorded_caches
 from measure.findings import SEVERITIES, Finding, merged
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
-from measure.formats.which_kind import think_time_is_found
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, MemoryLoad
 from measure.origin import ORIGIN, PUBLISHED, judged
 from measure.repeats import check_outliers, each_series

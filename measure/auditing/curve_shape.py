@@ -19,9 +19,8 @@ from measure import repeats
 from measure.findings import Finding
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, Load
 from measure.origin import ORIGIN, by_littles_law, judged, rows_to_judge, word_of
-from measure.repeats import each_series, rows_of_each
+from measure.repeats import each_series, first_highest, rows_of_each
 from measure.sweep import Sweep
-from measure.ties import first_highest
 from measure.units import format_bytes, format_duration, format_rate
 
 Floats = NDArray[np.float64]

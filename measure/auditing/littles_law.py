@@ -16,7 +16,7 @@ import numpy as np
 
 from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Finding, Severity
-from measure.formats.which_kind import think_time_is_found
+from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ClosedLoad, CountedLoad
 from measure.origin import ORIGIN, by_littles_law, can_judge, reason_of, rows_to_judge, word_of
 from measure.repeats import each_series
@@ -29,6 +29,11 @@ TOLERANCE = 0.02
 _WARNING, _ERROR = 0.10, 0.20
 _LONGEST_GAP = 200e-6
 """The longest time per request between a completion and the next submission in a host, seconds."""
+
+
+def think_time_is_found(sweep: Sweep) -> bool:
+    """Whether the think time was found by N = X (R + Z), so that these points cannot check that law."""
+    return str(sweep.provenance.details.get(ORIGIN_OF_KIND, "")).endswith("found")
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from measure.errors import DataError
-from measure.findings import Finding
+from measure.findings import LOAD_KIND, Finding
 from measure.formats.by_format import Format, InputFile, sniff, sweep_of
 from measure.formats.own_line import OwnLine, own_line
 from measure.formats.server_reports import ServerRun, servers_sweep
 from measure.formats.servers import runs_in
-from measure.formats.which_kind import CHECK, NO_PAUSE, ORIGIN_OF_KIND, PACES, of_its_kind
+from measure.formats.which_kind import NO_PAUSE, ORIGIN_OF_KIND, PACES, of_its_kind
 from measure.loads import ArrivalRate
 from measure.origin import MEASURED, ORIGIN, told
 from measure.sweep import Sweep
@@ -135,7 +135,7 @@ def _with_remedies(sweep: Sweep) -> Sweep:
     details = sweep.provenance.details
 
     def asked(finding: Finding) -> Finding:
-        if finding.check != CHECK or "--columns" not in finding.remedy:
+        if finding.check != LOAD_KIND or "--columns" not in finding.remedy:
             return finding
         why, remedy = by_tool if NO_PAUSE in details else of_line
         if option := details.get(PACES):
@@ -230,4 +230,4 @@ def _ignored(points: pd.DataFrame, placeholder: Placeholder) -> list[Finding]:
         f"X R is {first} at {{N}} = {measured['load'].iloc[0]:g} and {last} at {{N}} = {measured['load'].iloc[-1]:g}."
     )
     remedy = "put {N} where the command takes its load, or print the mean latency of whole requests."
-    return [Finding(CHECK, "error", message, "the command ignores {N}: as many requests were in flight.", remedy)]
+    return [Finding(LOAD_KIND, "error", message, "the command ignores {N}: as many requests were in flight.", remedy)]

@@ -21,11 +21,11 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import read_table
+from measure.formats.tables.cells import check_rows, read_table
 from measure.formats.tables.column_names import unit_scale
 from measure.loads import Bandwidth, InjectedDelay
 from measure.sweep import Provenance, Sweep, describe_series
-from measure.text_files import HEAD_BYTES, check_rows
+from measure.text_files import HEAD_BYTES
 from measure.units import CACHE_LINE_BYTES, counted, plain_number
 
 _COLUMNS = ("pause", "bandwidth_mean", "latency_mean")

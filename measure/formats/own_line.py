@@ -17,9 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from measure.errors import DataError
-from measure.formats.tables.cells import number
+from measure.formats.tables.cells import number, separator_of
 from measure.formats.tables.column_names import OPEN_UNIT, ColumnRole, recognise, weakly_recognised
-from measure.formats.tables.layouts import separator_of
 
 _PERCENTILES = {"latency_p50": 50.0, "latency_p95": 95.0, "latency_p99": 99.0, "latency_p999": 99.9}
 _LOADS = ("depth", "clients", "arrival_rate")

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from measure.errors import DataError
 from measure.formats.server_reports import ServerRun
-from measure.text_files import check_rows
+from measure.formats.tables.cells import check_rows
 
 LEAST_S = 2
 """Seconds: a number of users that lasted less is left out, as the tool was still starting or stopping them."""

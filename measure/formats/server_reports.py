@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from measure.errors import DataError
-from measure.findings import Finding
+from measure.findings import LOAD_KIND, Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
-from measure.formats.which_kind import CHECK, FEW_BUSY, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND, PACES
+from measure.formats.which_kind import FEW_BUSY, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND, PACES
 from measure.loads import ArrivalRate, CountedLoad, Gaps, Load, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, told
 from measure.sweep import Provenance, Sweep
@@ -215,7 +215,7 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
         yield Finding("load-generator", "info", note, load=load)
     if run.doubt:
         yield Finding(
-            CHECK,
+            LOAD_KIND,
             "error",
             f"{file}: {run.doubt}.",
             "users who ramp hold no load, and a rate of iterations was perhaps none.",

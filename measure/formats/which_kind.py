@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measure.errors import DataError
-from measure.findings import Finding
+from measure.findings import LOAD_KIND, Finding
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Gaps, Load
 from measure.origin import ORIGIN, computed, word_of
 from measure.sweep import Sweep
@@ -50,9 +50,6 @@ PACES = "may send at a rate"
 
 FEW_BUSY = 0.5
 """Where fewer than this share of the clients wait for an answer, a tool that can send at a rate perhaps did."""
-
-CHECK = "load-kind"
-"""The finding that says which load was found; an error where it is unknown."""
 
 NEAR, THOUSAND = 0.02, 1000.0
 """A load is the throughput itself within the first; a unit of time wrong by the second is no other kind of load."""
@@ -103,19 +100,6 @@ def _part_of_its_kind(part: Sweep, told: Mapping[str, str]) -> Sweep:
     return of_its_kind(part, {key: text for key, text in told.items() if key in mine})
 
 
-def unanswered(sweep: Sweep, series: str) -> str:
-    """What must be said of the load of this curve before a model can be fitted; empty where its kind is known."""
-    asked = (f for f in sweep.findings if f.check == CHECK and f.severity == "error" and f.series in (None, series))
-    found = next(asked, None)
-    parts = () if found is None else (found.message, found.hypothesis, found.remedy)
-    return "; ".join(part.rstrip(".") for part in parts)
-
-
-def think_time_is_found(sweep: Sweep) -> bool:
-    """Whether the think time was found by N = X (R + Z), so that these points cannot check that law."""
-    return str(sweep.provenance.details.get(ORIGIN_OF_KIND, "")).endswith("found")
-
-
 def _with_gaps(sweep: Sweep, gaps: str) -> Sweep:
     if PACES in sweep.provenance.details:
         points = sweep.points.assign(load=sweep.points["throughput_per_s"])
@@ -127,7 +111,7 @@ def _with_gaps(sweep: Sweep, gaps: str) -> Sweep:
     if gaps not in kinds:
         raise DataError(f"--columns: gaps={gaps!r} is unknown; give poisson or paced")
     said = "evenly spaced" if gaps == "paced" else "Poisson"
-    answered = tuple(f for f in sweep.findings if f.check != CHECK)
+    answered = tuple(f for f in sweep.findings if f.check != LOAD_KIND)
     of_rates = replace(sweep, load_type=ArrivalRate(gaps=kinds[gaps]), findings=answered)
     return _known(of_rates, f"{said} arrivals: told")
 
@@ -225,7 +209,7 @@ def _found(sweep: Sweep) -> Sweep:
         made = _thinking(load, float(f"{middle:.4g}"))
         said = f"{_who_think(made)}: found"
         finding = Finding(
-            CHECK,
+            LOAD_KIND,
             "info",
             f"{said}: N / X - R is {_range(think)} at every point.",
             remedy=f"if you know their think time, say it: --columns think={_time(middle).replace(' ', '')}",
@@ -290,7 +274,7 @@ def _question(curve: _Curve, load: Load, *, enough: bool, of_tool: bool) -> Find
     else:
         message = f"X R / N is {_numbers(curve.share)}, and N / X - R is no fixed time ({_range(curve.think)})."
         why = "the kind of load is unknown."
-    return Finding(CHECK, "warning" if usual else "error", message, hypothesis=why, remedy=remedy)
+    return Finding(LOAD_KIND, "warning" if usual else "error", message, hypothesis=why, remedy=remedy)
 
 
 def _thinking(load: ClosedLoad, think: float) -> Clients:

@@ -1,8 +1,13 @@
-"""Splits the text of a table into cells, and reads cells as numbers: separators, comments, commas, units."""
+"""From the text of a table, as people paste it, to a header and rows of cells, and from cells to numbers.
+
+Markdown and the frames that databases draw, a title above, a header behind ``#``, two rows of headers, tables on their
+side, units in the cells ("786.15 us", "14.0k IOPS"), and commas that are decimal or separate thousands.
+"""
 
 from __future__ import annotations
 
 import csv
+import html
 import io
 import math
 import re
@@ -11,9 +16,293 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from measure.errors import DataError
-from measure.formats.tables.column_names import UNITS, ColumnRole
-from measure.formats.tables.layouts import body_of, header_of, upright
-from measure.text_files import HEAD_BYTES, check_rows
+from measure.formats.tables.column_names import OPEN_UNIT, UNITS, ColumnRole, recognise
+from measure.text_files import HEAD_BYTES
+
+SEPARATORS = "\t;,"
+_NOTHING = f"{SEPARATORS} "
+"""A spreadsheet writes a title and an empty row with the separators of all its columns."""
+_FRAME = r"[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*"
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\w*\s*")
+_RULE = re.compile(rf"{_FRAME}[-─━═=]{{2,}}{_FRAME}")
+_BARS = re.compile(r"(?<!\\)[|│║]")
+_EMPHASIS = re.compile(r"^(\*{1,3}|_{2,3}|`|~~)(.*)\1$")
+_FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
+_BARE = re.compile(r"[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?[kKMG]?")
+_COUNT_AND_NOUN = re.compile(r"([\d.,]+) ([^\W\d_]+)")
+_LETTER = re.compile(r"[^\W\d_]")
+_LOOKED_AT, _MOST_TITLES = 50, 3
+MAX_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class Body:
+    """The lines of a table from its header on, each with its number in the text, and what separates the cells.
+
+    ``is_framed``: bars separate the cells, as in Markdown, and every row has as many as the header.
+    """
+
+    lines: tuple[str, ...]
+    numbers: tuple[int, ...]
+    is_framed: bool = False
+
+    @property
+    def separator(self) -> str | None:
+        """The character between two cells; None where the first line is no header."""
+        return "\t" if self.is_framed else separator_of(self.lines[0])
+
+
+def separator_of(line: str) -> str | None:
+    """The character that separates the cells of a line; None where there is none."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    best = max(SEPARATORS, key=bare.count)
+    return best if best in bare else None
+
+
+def body_of(text: str) -> Body:
+    """The table in a text: without comments, a title or a frame."""
+    if "</td>" in text or "</TD>" in text:
+        text = _of_html(text)
+    every = enumerate(re.split(r"\r\n|\r|\n", text), 1)
+    numbered = [(n, line) for n, line in every if line.strip(_NOTHING) and not _FENCE.fullmatch(line)]
+    if framed := _framed(numbered):
+        return framed
+    plain = [(n, line) for n, line in numbered if not line.lstrip().startswith("#")]
+    comments = [(n, line) for n, line in numbered if plain and n < plain[0][0]]
+    if comments and not _LETTER.search(re.sub(r"\d[eE][+-]?\d", "", plain[0][1])):
+        found = _cells_of([(comments[-1][0], comments[-1][1].lstrip(" \t#")), *plain])
+        if separator_of(found.lines[0]):
+            return found
+    whole = _cells_of(plain)
+    return next((part for skip in range(1, _MOST_TITLES + 1) if (part := _without_title(plain, skip))), whole)
+
+
+def _of_html(text: str) -> str:
+    """The rows of a table in HTML, a line each, with tabs between the cells."""
+    rows = re.findall(r"<tr[ >].*?(?=<tr[ >]|</table|\Z)", text, re.DOTALL | re.IGNORECASE)
+    cells = [re.findall(r"<t[dh](?:\s[^>]*)?>(.*?)</t[dh]>", row, re.DOTALL | re.IGNORECASE) for row in rows]
+    plain = ([" ".join(html.unescape(re.sub(r"<[^>]*>", " ", cell)).split()) for cell in row] for row in cells)
+    return "".join(map(_joined, filter(None, plain)))
+
+
+def _cells_of(lines: Sequence[tuple[int, str]]) -> Body:
+    return Body(tuple(_with_tabs([f"{line}\n" for _, line in lines])), tuple(number for number, _ in lines))
+
+
+def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
+    """The table below a title of ``skip`` lines; None where there is none, or a line of the title is a header."""
+    if len(lines) < skip + 2:
+        return None
+    body = _cells_of(lines[skip:])
+    mark = body.separator
+    if mark is None or not _LETTER.search(body.lines[0]):
+        return None
+    cells = body.lines[0].count(mark)
+    above = [line.rstrip(_NOTHING) for _, line in lines[:skip]]
+    if any(line.count(mark) >= cells or any(map(recognise, [*line.split(mark), line.split()[0]])) for line in above):
+        return None
+    rows = [line for line in body.lines[1:] if re.search(r"\d", line)]
+    return body if rows and all(line.count(mark) == cells for line in rows) else None
+
+
+def _with_tabs(lines: list[str]) -> list[str]:
+    """The lines with tabs between columns that only blanks separate; other lines unchanged.
+
+    Such columns have as many words in the header as in every row, and most words of each row are numbers; of a table on
+    its side all but the first.
+    """
+    if len(lines) < 2 or separator_of(lines[0]):
+        return lines
+    first = [line.split() for line in lines[:_LOOKED_AT]]
+    numbers = [sum(_FIGURE.fullmatch(word) is not None for word in row) for row in first]
+    widths = {len(row) for row in first}
+    on_its_side = set(numbers) == {max(widths) - 1} and any(recognise(row[0]) for row in first)
+    if len(widths) > 1 or (not on_its_side and (numbers[0] or 2 * min(numbers[1:]) <= max(widths))):
+        return lines
+    return ["\t".join(line.split()) + "\n" for line in lines]
+
+
+# --- Markdown, and frames ---------------------------------------------------------------------------------------------
+
+
+def _framed(lines: Sequence[tuple[int, str]]) -> Body | None:
+    """The first table between bars, without bars and emphasis, and the rows of others with the same header.
+
+    Its header is marked by a rule below it; without one, all lines have the same number of bars, two or more.
+    """
+    rows = [(n, _cells(line)) for n, line in lines if _BARS.search(line) and not _RULE.fullmatch(line)]
+    rules = [n for n, line in lines if _RULE.fullmatch(line) and re.search(r"[|+│┼╪║╬]", line)]
+    marked = [n for n, _ in rows if any(n < rule <= n + 2 for rule in rules)]
+    if marked:
+        rows = [(n, cells) for n, cells in rows if n >= marked[0]]
+    alike = len(rows) > 1 and len(rows) == len(lines) and {len(cells) for _, cells in rows} == {len(rows[0][1])}
+    if len(rows) < 2 or not (marked or (alike and len(rows[0][1]) > 2)):
+        return None
+    header = rows[0][1]
+    if not _LETTER.search("".join(header)) or len(header) < 2:
+        return None
+    kept = [rows[0], *((n, cells) for n, cells in rows[1:] if cells != header)]
+    return Body(tuple(map(_joined, (cells for _, cells in kept))), tuple(n for n, _ in kept), is_framed=True)
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip()
+    inner = re.sub(r"^[|│║]|(?<!\\)[|│║]$", "", inner)
+    return [_without_emphasis(cell) for cell in _BARS.split(inner)]
+
+
+def _without_emphasis(cell: str) -> str:
+    plain = re.sub(r"<br ?/?>", " ", cell.replace("\\|", "|").replace("\t", " ")).strip()
+    while (found := _EMPHASIS.match(plain)) is not None:
+        plain = found[2].strip()
+    return plain
+
+
+def _joined(cells: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, delimiter="\t", lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+# --- headers ----------------------------------------------------------------------------------------------------------
+
+_UNIT_WORDS = {*UNITS["latency"], *UNITS["bandwidth"], *UNITS["throughput"]}
+
+
+def header_of(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
+    """The header of a table, and how many rows it takes: two where the second has units or parts of columns.
+
+    >>> header_of([["depth", "IOPS", "latency"], ["", "(k)", "(us)"], ["1", "12", "83"]])
+    (('depth', 'IOPS (k)', 'latency (us)'), 2)
+    >>> header_of([["depth", "latency (us)", ""], ["", "mean", "p99"], ["1", "83", "150"]])
+    (('depth', 'mean latency (us)', 'p99 latency (us)'), 2)
+    """
+    first = tuple(cell.strip() for cell in rows[0])
+    if len(rows) < 3 or len(rows[1]) != len(first) or not any(map(_LETTER.search, rows[1])):
+        return first, 1
+    second = [cell.strip() for cell in rows[1]]
+    if any(_is_figure(cell) for cell in second) or not any(_is_figure(cell) for cell in rows[2]):
+        return first, 1
+    names, group = [], ""
+    for above, below in zip(first, second, strict=True):
+        group = above or group
+        if not below or not group:
+            names.append(above or below)
+        elif below.startswith(("(", "[")) or below in _UNIT_WORDS:
+            names.append(f"{group} ({below.strip('()[]')})")
+        else:
+            names.append(f"{below} {group}")
+    return tuple(names), 2
+
+
+def _is_figure(cell: str) -> bool:
+    return _BARE.match(cell.strip()) is not None
+
+
+def upright(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The rows and columns of a table that lies on its side, exchanged; the rows of any other table unchanged.
+
+    A table lies on its side where its first column holds names, two or more of them known, and its first row numbers.
+
+    >>> upright([["clients", "1", "8"], ["tps", "90", "500"]])
+    [['clients', 'tps'], ['1', '90'], ['8', '500']]
+    """
+    plain = [list(row) for row in rows]
+    lengths = {len(row) for row in plain}
+    if len(plain) < 2 or len(lengths) > 1 or lengths == {1}:
+        return plain
+    names = [row[0] for row in plain]
+    if not all(map(_is_figure, plain[0][1:])) or any(map(_is_figure, names)):
+        return plain
+    if sum(recognise(name) is not None for name in names) < 2:
+        return plain
+    loads = [found.groups() for cell in plain[0][1:] if (found := _COUNT_AND_NOUN.fullmatch(cell))]
+    if not names[0] and len(loads) == len(plain[0]) - 1:  # "1 client", "8 clients"
+        plain[0] = [loads[-1][1], *(count for count, _ in loads)]
+    return [list(column) for column in zip(*plain, strict=True)]
+
+
+# --- units in cells ---------------------------------------------------------------------------------------------------
+
+_TIMES, _SPEEDS = UNITS["latency"], UNITS["bandwidth"]
+_THINGS = r"(?:req(?:uest)?s?|ops?|tx|txns?|queries|trans(?:actions)?|ios?|I/Os)"
+_A_SECOND = re.compile(rf"(?:{_THINGS}\s?)?/\s?s(?:ec)?|IOPS|[rqt]ps", re.IGNORECASE)
+_WITH_UNIT = re.compile(
+    r"(?P<value>[+-]?[\d.,]*\d[kKMG]?)\s?(?P<unit>[^\W\d_][\w/ ]{0,12}|/s|/sec)(?:\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?\w*)?"
+)
+_SPREAD = re.compile(r"(?P<value>[+-]?[\d.,]*\d)\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?(?P<unit>[^\W\d_]{0,12})")
+
+
+def without_units(
+    header: Sequence[str], rows: Sequence[tuple[int, Mapping[str, str]]], name: str
+) -> tuple[dict[str, str], list[tuple[int, dict[str, str]]]]:
+    """The name of each column and the rows, with the units of times, rates and bandwidths in names instead of cells.
+
+    A unit is added to a name that has none. Cells with another unit than the first cell are converted. Raises DataError
+    for a cell that cannot be converted, and for a time without a unit among others with units.
+    """
+    names = {column: column for column in header}
+    cells = [(line, dict(row)) for line, row in rows]
+    for column in header:
+        found = [_split(row[column]) for _, row in cells]
+        units = [unit for _, unit in found if unit]
+        bare = [cell for cell, (value, unit) in zip(cells, found, strict=True) if not unit and _is_figure(value)]
+        if units and bare and all(unit in _TIMES for unit in units):
+            _refuse_bare(column, *bare[0], units[0], name)
+        if bare or not units:
+            continue
+        known = recognise(column)
+        own = known.unit if known is not None and known.unit != OPEN_UNIT else ""
+        target, renamed = _target(column, own, units[0])
+        values = [value if unit in ("", target) else _rescaled(value, unit, target) for value, unit in found]
+        if None in values:
+            if recognise(renamed) is None:
+                continue
+            line, row = cells[values.index(None)]
+            where = f"{row[column][:40]!r} in line {line}, column {column!r}"
+            raise DataError(f"{name}: {where} cannot be converted to {target}; write all of its cells in {target}")
+        names[column] = renamed
+        for (_, row), value in zip(cells, values, strict=True):
+            row[column] = value or ""
+    return names, [(line, {names[column]: cell for column, cell in row.items()}) for line, row in cells]
+
+
+def _refuse_bare(column: str, line: int, row: Mapping[str, str], unit: str, name: str) -> None:
+    known = recognise(column)
+    if known is None or not known.unit:
+        where = f"{row[column][:40]!r} in line {line}, column {column!r}"
+        raise DataError(
+            f"{name}: {where} has no unit, and others have {unit}; write it into each cell, or into the name"
+        )
+
+
+def _target(column: str, own: str, unit: str) -> tuple[str, str]:
+    """The unit of a column's cells, and its new name; ``own`` is the unit in its name."""
+    for scales in (_TIMES, _SPEEDS):
+        if unit in scales:
+            return (own, column) if own in scales else (unit, f"{column} ({unit})")
+    return unit, column if own or recognise(column) is not None else f"{column} (req/s)"
+
+
+def _split(cell: str) -> tuple[str, str]:
+    """A cell's number and its unit, or the cell and nothing."""
+    match = _SPREAD.fullmatch(cell) or _WITH_UNIT.fullmatch(cell)
+    if match is None:
+        return cell, ""
+    unit = re.sub(r"(?<=B)(?:ps|/sec)$", "/s", match["unit"].strip())
+    if unit in _TIMES or unit in _SPEEDS:
+        return match["value"], unit
+    return (match["value"], "/s") if _A_SECOND.fullmatch(unit) else (cell, "")
+
+
+def _rescaled(value: str, unit: str, target: str) -> str | None:
+    """The number in the target's unit; None for a unit of another kind, or a number with a comma or a prefix."""
+    scales = _TIMES if unit in _TIMES else _SPEEDS
+    if unit not in scales or target not in scales or not re.fullmatch(r"[+-]?\d*\.?\d+", value):
+        return None
+    factor = scales[unit] / scales[target]
+    return repr(float(value) * round(factor) if factor >= 1 else float(value) / round(1 / factor))
+
 
 _MOST_COLUMNS, _SHOWN = 1000, 40
 
@@ -49,6 +338,15 @@ def looks_like_table(text: str) -> bool:
         return False
     has_name = any(re.search(r"[^\W\d_]", name) for name in body.lines[0].split(separator))
     return has_name and (len(body.lines) == 1 or separator in body.lines[1])
+
+
+def check_rows(count: int, name: str) -> None:
+    """Raise DataError where a text holds more rows than any sweep has points, before they are read one by one."""
+    if count > MAX_ROWS:
+        raise DataError(
+            f"{name} has {count:,} rows, more than the {MAX_ROWS:,} that are read as points; give the means of the "
+            "runs, or a log under fio's own name"
+        )
 
 
 def read_table(text: str, name: str) -> TextTable:

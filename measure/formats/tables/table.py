@@ -36,7 +36,7 @@ from measure.formats.tables.by_law import (
     settle,
     with_load_over_time,
 )
-from measure.formats.tables.cells import TextTable, block_bytes, number, read_table, with_points
+from measure.formats.tables.cells import TextTable, block_bytes, number, read_table, with_points, without_units
 from measure.formats.tables.column_names import (
     IN_CELLS,
     LOAD_ROLES,
@@ -56,7 +56,6 @@ from measure.formats.tables.curves import (
     with_directions_apart,
     without_copies,
 )
-from measure.formats.tables.layouts import without_units
 from measure.formats.which_kind import said
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, Outstanding, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, assumed, can_judge, computed

@@ -8,7 +8,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.tables.layouts import upright
+from measure.formats.tables.cells import upright
 from measure.formats.tables.table import csv_sweep
 from measure.loads import ArrivalRate
 from measure.sweep import Sweep
