@@ -5,7 +5,7 @@ from .changes.change import Change as Change
 from .changes.change import change as change
 from .fitting.calibrating import doubts_about as doubts_about
 from .fitting.calibrating import fit as fit
-from .fitting.datasheet import from_datasheet as from_datasheet
+from .fitting.calibrating import from_datasheet as from_datasheet
 from .fitting.device_station import DeviceStation as DeviceStation
 from .fitting.fit import Fit as Fit
 from .fitting.fit_file import with_origin as with_origin
@@ -37,8 +37,8 @@ from .service import of_histogram as of_histogram
 from .service import of_percentiles as of_percentiles
 from .service import of_samples as of_samples
 from .service.sources import service_times as service_times
-from .tails.objective import tail_knee as tail_knee
 from .tails.percentiles import fitted_tails as fitted_tails
 from .tails.percentiles import predict_tails as predict_tails
+from .tails.percentiles import tail_knee as tail_knee
 from .tails.results import TailPoint as TailPoint
 from .tails.results import Tails as Tails

@@ -11,7 +11,7 @@ import numpy as np
 
 from qsim.metrics import SYMBOLS, Interval, Metrics
 from qsim.models.network import Network
-from qsim.text_table import table, without_empty
+from qsim.result import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd

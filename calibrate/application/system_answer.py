@@ -11,7 +11,7 @@ from calibrate.application.arrivals import UnderArrivals
 from calibrate.application.system import System
 from calibrate.inference.parameters import Array, Estimate
 from measure.units import around, format_duration, format_rate, plain_number, with_interval
-from qsim.text_table import table
+from qsim.result import table
 
 LABEL = 12
 SHOWN = 12

@@ -9,7 +9,7 @@ between sweeps, which more sweeps of the old state measure.
 
 *slower*: some interval lies below no change; *faster*: some above, none below; *same*: all lie within ``margin`` of no
 change; *undecided*: none of these. Every verdict comes with the loss that would have been seen in nine cases of ten
-(:mod:`calibrate.changes.power`).
+(:mod:`calibrate.changes.noise`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from calibrate.changes.noise import noise_of
-from calibrate.changes.power import Next, losses_seen, next_measurement, percent_of
+from calibrate.changes.noise import Next, losses_seen, next_measurement, noise_of, percent_of
 from calibrate.inference.parameters import Array, Mask
 from calibrate.points import LOCAL, Points, expected_between_runs, points_of
 from measure.auditing.all_checks import audit

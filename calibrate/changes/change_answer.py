@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from measure.loads import InjectedDelay, ThroughputLoad
 from measure.origin import MARKS
 from measure.units import counted, format_duration, format_percent, format_rate, interval_text, plain_number
-from qsim.text_table import labelled, table
+from qsim.result import labelled, table
 
 if TYPE_CHECKING:
     from calibrate.changes.change import Change, LoadChange, Ratio

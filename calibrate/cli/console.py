@@ -17,7 +17,7 @@ from typing import Any
 import typer
 
 from calibrate.cli.failures import CommandError
-from qsim.text_table import described_table, labelled, table
+from qsim.result import described_table, labelled, table
 
 __all__ = [
     "CommandResult",

@@ -1,4 +1,4 @@
-"""Calibrates a device model on points of a sweep, and says what speaks against the fit.
+"""Calibrates a device model on points of a sweep or on a data sheet, and says what speaks against the fit.
 
 What does are findings of the audit, points that the curve is far from, and unsteady points off the course of the
 others, which ``qsim knee`` leaves out.
@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.fit import ALSO, USED, Fit
+from calibrate.fitting.fit import ALSO, NOTHING_USED, USED, Fit
 from calibrate.fitting.own_load import PLAIN, SHARED, plain_p_norm
+from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import LEVEL, LOWEST_LEVEL, Estimate
 from calibrate.models.choice import model_for, model_named
-from calibrate.models.curves import TOLERANCE, CurveModel
+from calibrate.models.closed_models import PNorm
+from calibrate.models.curves import TOLERANCE, CurveModel, estimates
 from calibrate.points import Points, points_of
 from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import check_submission
@@ -27,7 +29,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.which_kind import ORIGIN_OF_KIND
-from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, MemoryLoad, Outstanding, ThroughputLoad
+from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, MemoryLoad, Outstanding, ThroughputLoad
 from measure.repeats import FEWEST_POINTS, first_highest, flag_outliers
 from measure.sweep import Sweep, of_several_kinds
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
@@ -323,3 +325,46 @@ def with_unsteady_named(made: Fit, sweep: Sweep) -> Fit:
 def use_of(loads: Sequence[float]) -> str:
     """The option that calibrates on these loads: ``--use 1,2,4``."""
     return f"--use {','.join(f'{n:g}' for n in sorted(loads))}"
+
+
+# --- a data sheet -----------------------------------------------------------------------------------------------------
+
+BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
+
+
+def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVEL) -> Fit:
+    """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
+
+    Nothing is measured, so the bands show only assumptions: the sheet's two figures to within 10 % (relative
+    standard deviation), and a knee as sharp as those of public devices. Raises ValueError for a figure that is not
+    positive.
+
+    >>> from calibrate import from_datasheet
+    >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
+    48
+    """
+    for name, value in (("idle_latency", idle_latency), ("peak_iops", peak_iops)):
+        if not (np.isfinite(value) and value > 0):
+            raise InvalidParameterError(name, f"must be a positive number, not {value!r}", value=value)
+    if idle_latency * peak_iops < 1:
+        raise InvalidParameterError(
+            "idle_latency",
+            f"x peak_iops = {idle_latency * peak_iops:.3g} outstanding requests, less than one: a device that answers "
+            "in that time can do more than that rate",
+            "check the units (seconds, requests a second)",
+            idle_latency,
+        )
+    model, one = PNorm(), np.ones(1)
+    rate, time, off = one / idle_latency, one * idle_latency, one * TOLERANCE
+    sheet = Points("data sheet", Depth(), one, rate, time, one, off, off, source="data sheet")
+    made = fit_points(sheet, model, level=level, peak_per_s=peak_iops)
+    from_sheet = f"from the data sheet, assumed right to {100 * TOLERANCE:g} %"
+    parameters = {
+        name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
+        for name, e in estimates(model, made.table, {}, level).items()
+    }
+    details = {SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}}
+    told = {"R1": idle_latency, "Xmax": peak_iops, "N*": idle_latency * peak_iops}
+    given = {name: replace(e, estimate=told.get(name, e.estimate)) for name, e in parameters.items()}
+    unmeasured = replace(made, **NOTHING_USED, points=None, known_peak_per_s=None)
+    return replace(unmeasured, given=given, details=details, notes=(BEFORE,))

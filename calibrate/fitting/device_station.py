@@ -17,11 +17,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from calibrate.fitting.fit import PRESENT, Fit
-from calibrate.fitting.own_load import collapses_beyond, drawn_devices, own_curve
+from calibrate.fitting.own_load import DELAYS, GAMMA_WEIGHTS, GAMMAS, collapses_beyond, drawn_devices, own_curve
 from calibrate.fitting.predicted_curve import grid
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
-from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open_models import OpenModel
 from calibrate.models.structure import ServersAndDelay, servers_and_think
 from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points

@@ -15,7 +15,7 @@ from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
 from measure.units import Figure, format_bandwidth, format_duration, interval_text, with_interval
-from qsim.text_table import labelled, table, without_empty
+from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit

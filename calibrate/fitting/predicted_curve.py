@@ -10,8 +10,7 @@ import numpy as np
 from calibrate.inference.parameters import Array
 from measure.loads import Clients, Load, ThroughputLoad
 from measure.units import counted, format_duration, with_interval
-from qsim.result import Result
-from qsim.text_table import table, without_empty
+from qsim.result import Result, table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,8 +25,7 @@ from measure.loading import load, read_measurement
 from measure.sweep import Sweep
 from measure.text_files import shown_name
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
-from qsim.result import Result
-from qsim.text_table import labelled, table
+from qsim.result import Result, labelled, table
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -33,7 +33,7 @@ from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
-from qsim.text_table import labelled, table, without_empty
+from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.fitting.predicted_curve import Knee

@@ -12,7 +12,7 @@ from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marke
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
 from measure.sweep import Provenance
-from qsim.text_table import LABEL
+from qsim.result import LABEL
 
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Fleet

@@ -15,7 +15,7 @@ import pandas as pd
 from calibrate.inference.parameters import Estimate, how_sure, quantity
 from measure.origin import MEASURED, foot_lines, marked
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
-from qsim.text_table import table as aligned
+from qsim.result import table as aligned
 
 UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 NAMES: Mapping[str, str] = {

@@ -16,13 +16,12 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.service.families import Candidate
+from calibrate.service.likelihood import Precision
 from calibrate.service.observed_times import Times
-from calibrate.service.precision import Precision
 from measure.findings import Finding
 from measure.units import counted, format_duration, format_percent, with_interval
 from qsim import Distribution
-from qsim.result import Result
-from qsim.text_table import labelled, table
+from qsim.result import Result, labelled, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from calibrate.service.observed_times import Times, of_histogram, of_percentiles
 from measure.datasets import about, dataset_latencies
 from measure.errors import DataError
 from measure.formats.by_format import InputFile, sniff, sweep_of
-from measure.formats.kernel_histogram import kernel_histogram, looks_like_kernel_histogram
+from measure.formats.law_file import kernel_histogram, looks_like_kernel_histogram
 from measure.loading import load
 from measure.sweep import Sweep, histograms
 from measure.text_files import STDIN, read_head, read_text

@@ -20,8 +20,7 @@ from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
 from measure.errors import DataError
 from measure.units import format_bytes, format_rate, plain_number
-from qsim.result import Result
-from qsim.text_table import table
+from qsim.result import Result, table
 
 if TYPE_CHECKING:
     import pandas as pd

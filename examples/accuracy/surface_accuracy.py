@@ -27,7 +27,7 @@ from calibrate.surface import (
     surface_points,
 )
 from calibrate.surface.places import conditions
-from calibrate.surface.surface_baselines import SURFACE_BASELINES, plain_gaussian_process
+from calibrate.surface.surface_comparison import SURFACE_BASELINES, plain_gaussian_process
 from measure import load, load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep

@@ -25,7 +25,7 @@ from calibrate.cli.calibration.surface_measured import RAMP_S, RUNTIME_S, Surfac
 from calibrate.cli.measuring.run import Consent
 from calibrate.surface.explored import ExploredSurface, explore
 from calibrate.surface.places import SurfacePoints, surface_points
-from calibrate.surface.surface_baselines import SURFACE_BASELINES
+from calibrate.surface.surface_comparison import SURFACE_BASELINES
 from measure.sweep import Sweep
 
 PLACE = ["block_bytes", "read_fraction", "outstanding", "jobs"]

@@ -1,17 +1,24 @@
-"""A law of service times in a file: qsim's own, or fio's latency histogram.
+"""Laws and histograms of times in files: qsim's own, fio's latency histogram, and those of the kernel's tracers.
 
-qsim's file holds family and parameters, to the last digit, and the data that the law was fitted to.
+qsim's file holds family and parameters, to the last digit, and the data that the law was fitted to. biolatency (bcc)
+and bpftrace print histograms in powers of two: a row "512 -> 1023 : 12327" counts requests from 512 to below 1024
+units; bpftrace writes "[512, 1K)", and "[1]" for a single number. Several of one disk, one for each interval, are added
+up.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from measure.errors import DataError, MeasureError
 from measure.formats.fio.json_output import parse_fio
+from measure.formats.fio.latency_bins import Histogram
 from measure.machine.files import write_new
 from measure.text_files import read_document, read_text
 from qsim import Distribution, Empirical
@@ -62,3 +69,49 @@ def read_histogram(path: Path) -> Empirical:
     return Empirical(
         tuple(bins.lower_s.tolist()), tuple(bins.counts.tolist()), tuple((bins.upper_s - bins.lower_s).tolist())
     )
+
+
+# --- histograms of the kernel's tracers -------------------------------------------------------------------------------
+
+_ROW = re.compile(
+    r"^\s*(?:(\d{1,18}) -> (\d{1,18})\s*:\s*(\d{1,18})"
+    r"|\[(\d{1,18}[KMG]?)(?:, (\d{1,18}[KMG]?)\)|\])\s+(\d{1,18})) *\|",
+    re.M,
+)
+_UNIT = re.compile(r"^\s*([nmu])secs\s*:\s*count|^@(?:\w*_)?([nmu])s(?:ecs?)?\b.*:", re.M)
+_DISK = re.compile(r"^disk = '?([\w-]+)", re.M)
+_SCALES = {"n": 1e9, "u": 1e6, "m": 1e3}
+_LARGE = {"K": 2**10, "M": 2**20, "G": 2**30}
+
+
+def looks_like_kernel_histogram(text: str) -> bool:
+    """Whether rows of such a histogram are in the text."""
+    return len(_ROW.findall(text[: 2**16])) > 1
+
+
+def kernel_histogram(text: str, name: str) -> Histogram:
+    """The histogram in a text, seconds. DataError where its unit is not in it, or it is of several disks."""
+    unit = _UNIT.search(text)
+    if unit is None:
+        raise DataError(
+            f"{name} does not say the unit of its histogram; name bpftrace's map after it: @usecs = hist(...)"
+        )
+    disks = sorted(set(_DISK.findall(text)))
+    if len(disks) > 1:
+        raise DataError(f"{name} holds histograms of {', '.join(disks)}; give that of one (biolatency -d {disks[0]})")
+    scale = _SCALES[unit[1] or unit[2]]
+    bins: dict[tuple[int, int], int] = {}
+    for low, last, count, start, end, counted in _ROW.findall(text):
+        row = (int(low), int(last) + 1) if low else (_whole(start), _whole(end) if end else _whole(start) + 1)
+        bins[row] = bins.get(row, 0) + int(count or counted)
+    if any(low >= high for low, high in bins) or not any(bins.values()):
+        raise DataError(f"{name} holds no request, or a row that ends before it begins; measure again")
+    edges = np.array(sorted(bins), dtype=float)
+    counts = np.array([bins[key] for key in sorted(bins)], dtype=np.int64)
+    if np.any(edges[1:, 0] < edges[:-1, 1]):
+        raise DataError(f"{name} holds rows of several widths; give one histogram at a time")
+    return Histogram(edges[:, 0] / scale, edges[:, 1] / scale, counts, "lat")
+
+
+def _whole(text: str) -> int:
+    return int(text.rstrip("KMG")) * _LARGE.get(text[-1], 1)

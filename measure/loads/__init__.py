@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from measure.loads.arrival_rate import ArrivalRate, Gaps
+from measure.loads.arrival_rate import ArrivalRate, Gaps, PeakShare
 from measure.loads.base import Load, LoadKind, ThroughputLoad
 from measure.loads.closed_loads import Clients, ClosedLoad, CountedLoad, Depth, Outstanding, counted_in
 from measure.loads.memory_loads import Bandwidth, BufferSize, InjectedDelay, MemoryLoad
-from measure.loads.peak_share import PeakShare
 from qsim.errors import InvalidParameterError
 
 __all__ = [

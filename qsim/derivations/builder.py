@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from qsim.metrics import SYMBOLS
 from qsim.models import Network
-from qsim.text_table import table
+from qsim.result import table
 
 FUNCTIONS: Mapping[str, Callable[..., float]] = {"min": min, "max": max}
 _SYMBOLS = {

@@ -29,8 +29,7 @@ from qsim.models.customers import (
     rates,
     reached,
 )
-from qsim.models.station import ByName, ClassName, Station
-from qsim.models.visits import GeometricVisits
+from qsim.models.station import ByName, ClassName, GeometricVisits, Station
 from qsim.models.written import as_written
 
 ONLY_CLASS = "customers"

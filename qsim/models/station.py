@@ -1,9 +1,9 @@
-"""A station: its servers, the order in which they take customers, and what each class of customers needs there."""
+"""A station: its servers, the order in which they take customers, and what and how often each class is served there."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,8 +11,34 @@ from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
-from qsim.models.visits import visits_of
 from qsim.models.written import as_written, written
+
+GEOMETRIC = "geometric:"
+
+
+class GeometricVisits(float):
+    """A mean number of visits, each of which is the last with the same chance, whatever was before."""
+
+    def __repr__(self) -> str:
+        return repr(f"{GEOMETRIC}{float(self):g}")
+
+
+def visits_of(parameter: str, given: object, check: Callable[[str, object], float]) -> float:
+    """A checked number of visits; ``"geometric:12"`` gives GeometricVisits."""
+    if isinstance(given, str):
+        try:
+            given = GeometricVisits(given.removeprefix(GEOMETRIC) if given.startswith(GEOMETRIC) else "")
+        except ValueError:
+            remedy = 'write 12 for twelve each time, or "geometric:12"'
+            raise InvalidParameterError(parameter, f"is {given!r}", remedy, given) from None
+    visits = check(parameter, given)
+    if not isinstance(given, GeometricVisits):
+        return visits
+    if visits < 1:
+        problem = f"must be at least 1, not {given!r}"
+        raise InvalidParameterError(parameter, problem, "for a chance give a plain number", given)
+    return given
+
 
 ClassName: TypeAlias = str
 Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]

@@ -375,7 +375,7 @@ TARGETS: dict[str, Target] = {
     "command": Target(
         command,
         ("golden/data/fio/json-plus.json", "data/servers/*"),
-        ("measure.formats.own_line",),
+        ("measure.formats.command_output",),
         lambda: iter((b'{"throughput": 812.4, "latency": 0.0025}\n', b"warm\niops;lat_us;p99_us\n800;2500;9000\n")),
     ),
     "curves": Target(curves, ("golden/data/curves/*",)),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrate.prediction.baselines import BASELINES, Array, Baseline, plain_bound
 from calibrate.surface import Places
-from calibrate.surface.surface_baselines import SURFACE_BASELINES, SurfaceBaseline
+from calibrate.surface.surface_comparison import SURFACE_BASELINES, SurfaceBaseline
 
 CURVES = [pytest.param(kind, f, id=f"{kind}: {name}") for kind, of in BASELINES.items() for name, f in of.items()]
 SURFACES = pytest.mark.parametrize("baseline", SURFACE_BASELINES.values(), ids=SURFACE_BASELINES.keys())

@@ -29,7 +29,7 @@ from calibrate.cli.options import Page, conflicts, option
 from measure.findings import curve_name
 from measure.text_files import read_head
 from measure.units import counted
-from qsim.text_table import without_empty
+from qsim.result import without_empty
 
 if TYPE_CHECKING:
     from calibrate import Comparison, Fit, SealedPrediction, Tails

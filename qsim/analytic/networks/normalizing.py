@@ -221,7 +221,7 @@ class Found(NamedTuple):
 def found_at_single_servers(thinking: float, demands: FloatArray, others: int) -> Found:
     """What one customer more than the ``others`` finds, in the unit of :func:`time_unit`: from G alone, without any Fᵢ.
 
-    The theory is in :mod:`qsim.analytic.networks.single_servers`.
+    The theory is in :mod:`qsim.analytic.networks.product_form`.
 
     >>> found_at_single_servers(0.0, np.array([1.0, 0.5]), others=1)  # alone with one other, who is where its demand is
     Found(present=[0.6666666666666666, 0.3333333333333333], busy=[0.6666666666666666, 0.3333333333333333])

@@ -14,7 +14,7 @@ from places import TESTS
 from calibrate import change
 from calibrate.changes.change import Change, NotMeasuredError, Runs, changed
 from calibrate.changes.change_answer import headline, load_table
-from calibrate.changes.power import percent_of
+from calibrate.changes.noise import percent_of
 from measure import load
 from measure.errors import DataError
 from measure.findings import Finding

@@ -7,8 +7,7 @@ import pytest
 from made_up import open_sweep, points_at
 
 from calibrate import predict
-from calibrate.fitting.calibrating import fit
-from calibrate.fitting.datasheet import from_datasheet
+from calibrate.fitting.calibrating import fit, from_datasheet
 from calibrate.fitting.fit_answer import fit_answer, fits_table, knees_labelled
 from calibrate.fitting.objectives import objective_knee
 from calibrate.prediction.comparison import compare

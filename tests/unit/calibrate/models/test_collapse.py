@@ -7,7 +7,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit, predict
-from calibrate.models.collapse import DELAYS, HAZARD, SHARES, collapsing, losses
+from calibrate.fitting.own_load import DELAYS, HAZARD, EVENLY, collapsing, losses
 from measure.loads import counted_in
 from measure.sweep import Sweep
 
@@ -28,7 +28,7 @@ def test_nothing_is_lost_where_the_hazard_begins_and_never_gained() -> None:
 
 
 def test_a_distribution_without_a_loss_stays() -> None:
-    known = np.exp(np.linspace(-1, 1, len(SHARES)))[:, None]
+    known = np.exp(np.linspace(-1, 1, len(EVENLY)))[:, None]
     found = collapsing(known, np.array([64.0]), 64.0, (0.05, 0.5, 0.95))
     assert np.log(found[:, 0]) == pytest.approx([-0.9, 0.0, 0.9], abs=0.01)
 

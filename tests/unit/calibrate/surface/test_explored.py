@@ -9,7 +9,7 @@ import pytest
 
 from calibrate.surface import Places, SurfacePoints
 from calibrate.surface.explored import ExploredSurface, explore
-from calibrate.surface.surface_baselines import SURFACE_BASELINES
+from calibrate.surface.surface_comparison import SURFACE_BASELINES
 
 GRID = np.array(
     list(product([4096.0, 16384, 65536, 262144], [0.0, 0.25, 0.5, 0.75, 1.0], [1.0, 2, 4, 8, 16, 32, 64], [1.0]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrate.surface import Places, SurfacePoints, compare_surface
-from calibrate.surface.surface_baselines import SURFACE_BASELINES, SurfaceBaseline, bilinear, plain_gaussian_process
+from calibrate.surface.surface_comparison import SURFACE_BASELINES, SurfaceBaseline, bilinear, plain_gaussian_process
 
 
 def places(*columns: list[float]) -> Places:

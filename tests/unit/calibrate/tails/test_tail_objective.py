@@ -9,10 +9,9 @@ import pytest
 from made_up import open_sweep
 from simulated_fio import write_simulated
 
-from calibrate.fitting.calibrating import fit
-from calibrate.fitting.datasheet import from_datasheet
+from calibrate.fitting.calibrating import fit, from_datasheet
 from calibrate.fitting.objectives import objective_knee
-from calibrate.tails.objective import deepest_within, tail_knee
+from calibrate.tails.percentiles import deepest_within, tail_knee
 from calibrate.tails.results import QUANTILES, Structure, TailPoint, Tails
 from measure import Sweep, load
 from measure.errors import DataError

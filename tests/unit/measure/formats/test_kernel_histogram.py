@@ -10,7 +10,7 @@ from calibrate.service import Times
 from calibrate.service.sources import times_or_sweep
 from measure import load
 from measure.errors import DataError
-from measure.formats.kernel_histogram import kernel_histogram
+from measure.formats.law_file import kernel_histogram
 
 FILE = Path(__file__).parents[3] / "data" / "biolatency.txt"
 BPFTRACE = "@usecs:\n[256, 512)    100 |@@  |\n[512, 1K)     200 |@@@@|\n[1K, 2K)      100 |@@  |\n"

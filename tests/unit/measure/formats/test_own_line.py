@@ -7,7 +7,7 @@ import math
 import pytest
 
 from measure.errors import DataError
-from measure.formats.own_line import own_line
+from measure.formats.command_output import own_line
 
 
 @pytest.mark.parametrize(
