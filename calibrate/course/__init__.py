@@ -7,8 +7,7 @@ sections = course_sections(plan, results)           # for calibrate.report.page.
 
 from __future__ import annotations
 
-from calibrate.course.front import front_of
 from calibrate.course.planning import CoursePlan, MemoryStep, plan_course, run_course
-from calibrate.course.sections import course_sections
+from calibrate.course.sections import course_sections, front_of
 
 __all__ = ["CoursePlan", "MemoryStep", "course_sections", "front_of", "plan_course", "run_course"]

@@ -14,9 +14,8 @@ from typing import Literal
 from measure.errors import DataError
 from measure.formats.block_device_counts import looks_like_record, record_sweep
 from measure.formats.fio.logs import log_name
-from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.runs_as_sweep import fio_sweep, log_sweep
-from measure.formats.fio.terse_output import looks_like_terse
+from measure.formats.fio.text_output import looks_like_normal, looks_like_terse
 from measure.formats.load_tools import tool_of
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep

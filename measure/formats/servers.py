@@ -1,21 +1,168 @@
-"""Detects which load generator wrote a text, and reads its runs."""
+"""Detects which load generator wrote a text, and reads its runs.
+
+Most tools are tables of ``load_tools.toml``. Read here are k6's summary (its documents of --summary-export and
+handleSummary, and the text that it prints at its end) and the serving benchmark of vLLM and SGLang.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from measure.errors import DataError
-from measure.formats.k6 import K6_LINE, is_k6, k6, k6_metrics
-from measure.formats.load_tools import Tool, fields_of_document, run_of, runs_of_text, tool_of, tools
+from measure.formats.load_tools import Tool, fields_of_document, parse_seconds, run_of, runs_of_text, tool_of, tools
 from measure.formats.sample_logs import from_header, locust, looks_like_locust, looks_like_samples, samples
-from measure.formats.server_reports import ServerRun, servers_sweep
-from measure.formats.vllm import is_vllm, vllm
+from measure.formats.server_reports import CLOSED_LOOP, ServerRun, load_of_a_count, number_at, servers_sweep
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
+from measure.units import plain_number
+
+K6_LINE = r"^[ \t]*http_req_duration\.{3,}: avg="
+_METRIC = re.compile(r"^\s*(\w+)\.{3,}: (.*)$", re.MULTILINE)
+_FIGURE = re.compile(r"(avg|min|med|max|p\([\d.]+\))=([\d.]+(?:[a-zµμ]+[\d.]*)*)")
+
+ALL_BUSY = 0.8
+"""k6's users iterate without a pause: where fewer than this share are busy, an executor of rates starts them."""
+
+
+def is_k6(found: Mapping[str, Any]) -> bool:
+    """Whether the document is k6's summary."""
+    return isinstance(found.get("metrics"), dict) and "http_reqs" in found["metrics"]
+
+
+def k6(found: Mapping[str, Any], name: str) -> ServerRun:
+    """Read k6's summary: of virtual users who loop, and may pause in each iteration, or of iterations at a rate."""
+    metrics = {key: value.get("values", value) for key, value in found["metrics"].items() if isinstance(value, Mapping)}
+    times = metrics.get("http_req_duration", {})
+    rate, mean = number_at(metrics.get("http_reqs", {}), "rate", name), number_at(times, "avg", name) / 1e3
+    users = float(metrics.get("vus_max", metrics.get("vus", {})).get("max", 0)) or None
+    arrivals = _rate_of_iterations(metrics, users)
+    percents = {50.0: times["med"] / 1e3} if "med" in times else {}
+    percents |= {float(k[2:-1]): float(v) / 1e3 for k, v in times.items() if k.startswith("p(")}
+    failed = metrics.get("http_req_failed", {})
+    count = float(metrics["http_reqs"].get("count", 0)) or None
+    share = float(failed.get("rate", failed.get("value", 0)) or 0)
+    return ServerRun(
+        "k6",
+        rate,
+        mean,
+        clients=None if arrivals else users,
+        unit="users",
+        rate_per_s=rate * _dropped(metrics) if arrivals else None,
+        gaps="paced",
+        cycles="iteration_duration" in metrics,
+        percentiles=percents,
+        requests=count,
+        failed=share * (count or 0),
+        notes=(arrivals,) if arrivals else (CLOSED_LOOP,),
+        doubt=_users_ramp(metrics) if arrivals else "",
+    )
+
+
+def _users_ramp(metrics: Mapping[str, Any]) -> str:
+    """What speaks for a number of users that was varied during the run; empty where iterations came at a rate.
+
+    Users who are all active at times, and not always, may ramp; iterations are dropped only where they come at a rate.
+    """
+    active, most = metrics.get("vus", {}), metrics.get("vus_max", {}).get("max")
+    varied = most is not None and active.get("min", most) < active.get("max", 0) >= most
+    if not varied or metrics.get("dropped_iterations", {}).get("count"):
+        return ""
+    return f"the users varied from {active['min']:g} to {active['max']:g} within the run"
+
+
+def _dropped(metrics: Mapping[str, Any]) -> float:
+    """Iterations that were due over those that were started: k6 drops what finds no user free."""
+    dropped, done = (metrics.get(name, {}).get("count") or 0 for name in ("dropped_iterations", "iterations"))
+    return 1 + float(dropped) / float(done) if done else 1.0
+
+
+def _rate_of_iterations(metrics: Mapping[str, Any], users: float | None) -> str:
+    """What says that iterations were started at a rate: they were dropped, or left users idle; empty for a loop."""
+    rate = metrics.get("iterations", {}).get("rate")
+    mean = metrics.get("iteration_duration", {}).get("avg")
+    if users is None or rate is None or mean is None:
+        return ""
+    busy, due = rate * mean / 1e3, _dropped(metrics)
+    if busy >= ALL_BUSY * users and due == 1:
+        return ""
+    kept = f"they kept {plain_number(busy, 2)} of {users:g} users busy"
+    dropped = "" if due == 1 else f", and {plain_number(100 * (1 - 1 / due), 2)} % were dropped"
+    return f"k6 started iterations at a rate, in even gaps: {kept}{dropped}"
+
+
+def k6_metrics(text: str) -> dict[str, Any]:
+    """The summary that k6 prints at its end as the document that it writes, times in milliseconds."""
+    metrics: dict[str, Any] = {}
+    for name, rest in _METRIC.findall(text):
+        values: dict[str, float] = {}
+        for key, value in _FIGURE.findall(rest):
+            values[key] = parse_seconds(value) * 1e3 if re.search("[a-zµμ]", value) else float(value)
+        if counted := re.match(r"(\d+)\s+([\d.]+)/s", rest):
+            values |= {"count": float(counted[1]), "rate": float(counted[2])}
+        elif share := re.match(r"([\d.]+)%", rest):
+            values["value"] = float(share[1]) / 100
+        metrics.setdefault(name, values)
+    return {"metrics": metrics}
+
+
+FEW_ROUNDS = 10.0
+"""Fewer requests than these for each client are mostly the beginning and the end of a run."""
+_E2E = {50.0: "median", 95.0: "p95", 99.0: "p99"}
+
+
+def is_vllm(found: Mapping[str, Any]) -> bool:
+    """Whether the document is that of a benchmark of a language-model server."""
+    return "request_throughput" in found and "output_throughput" in found
+
+
+def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
+    """Read the serving benchmark of vLLM or SGLang: whole requests and their end-to-end time, without tokens.
+
+    Where it holds no end-to-end times, as by default, the response time of a number at once is N / X.
+    """
+    mean = float(found.get("mean_e2el_ms") or found.get("mean_e2e_latency_ms") or 0) / 1e3
+    rate, asked = number_at(found, "request_throughput", name), found.get("request_rate")
+    at_once, completed = found.get("max_concurrency"), float(found.get("completed") or 0)
+    opened = asked is not None and float(asked) < math.inf and at_once is None
+    if opened and not mean:
+        raise DataError(
+            f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "
+            "--percentile-metrics ttft,tpot,itl,e2el"
+        )
+    seconds = float(found.get("duration") or completed / rate)
+    load = load_of_a_count(rate, mean, float(asked), seconds) if opened and asked is not None else None
+    if not opened and at_once is None:
+        raise DataError(
+            f"{name}: all requests were sent at once (request_rate inf, no max_concurrency), so that no load held; run "
+            "the benchmark with --max-concurrency N or --request-rate R"
+        )
+    percents = {p: _time_ms(found, key, mean) for p, key in _E2E.items() if _time_ms(found, key, mean)}
+    notes = [f"{found['failed']:g} requests failed and are left out"] if found.get("failed") else []
+    rounds = completed / float(at_once or math.inf)
+    if not mean and 0 < rounds < FEW_ROUNDS:
+        few = f"{completed:g} requests at {float(at_once or 0):g} at once are {rounds:.2g} rounds"
+        notes.append(f"{few}, too few for N / X, as not all clients are busy in the first and the last; send more")
+    return ServerRun(
+        "sglang" if "sglang" in str(found.get("backend")) else "vllm",
+        rate,
+        mean or None,
+        clients=None if opened else float(at_once),  # type: ignore[arg-type]
+        rate_per_s=load,
+        percentiles=percents,
+        sd_s=_time_ms(found, "std", mean) or math.nan,
+        requests=completed or None,
+        notes=tuple(notes),
+    )
+
+
+def _time_ms(found: Mapping[str, Any], which: str, mean: float) -> float:
+    """A figure of the time of whole requests, seconds, by either name; 0 where there is none."""
+    return float(found.get(f"{which}_e2el_ms") or found.get(f"{which}_e2e_latency_ms") or 0) / 1e3 if mean else 0.0
 
 
 def documents(text: str) -> list[Mapping[str, Any]]:

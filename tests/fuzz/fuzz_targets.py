@@ -26,8 +26,8 @@ def fio_json(content: bytes) -> object:
 
 
 def fio_normal(content: bytes) -> object:
-    from measure.formats.fio.normal_output import parse_normal
     from measure.formats.fio.runs_as_sweep import sweep_of_all
+    from measure.formats.fio.text_output import parse_normal
     from measure.text_files import decode
 
     return sweep_of_all(parse_normal(decode(content, "f"), "f"))
@@ -157,7 +157,7 @@ def server(content: bytes) -> object:
 
 
 def network_file(content: bytes) -> object:
-    from calibrate.cli.theory.network_file import read_network
+    from calibrate.cli.theory.network import read_network
 
     return read_network(_written("app.toml", content))
 
@@ -392,7 +392,7 @@ TARGETS: dict[str, Target] = {
     "law_file": Target(law_file, (), ("measure.formats.law_file",), _laws),
     "sealed": Target(sealed, (), ("calibrate.sealing",), _seals),
     "network_file": Target(
-        network_file, ("data/*.toml",), ("calibrate.cli.theory.network_file",), lambda: iter((_NETWORK,))
+        network_file, ("data/*.toml",), ("calibrate.cli.theory.network",), lambda: iter((_NETWORK,))
     ),
     "server": Target(
         server, ("data/servers/*", "data/servers/*/*"), ("measure.formats.servers", "measure.formats.load_tools")

@@ -9,8 +9,8 @@ import pytest
 
 from measure.errors import DataError
 from measure.formats.fio.json_output import parse_fio
-from measure.formats.fio.normal_output import parse_normal
 from measure.formats.fio.runs_as_sweep import fio_sweep, read_fio
+from measure.formats.fio.text_output import parse_normal
 
 DATA = Path(__file__).parent / "data" / "fio-text"
 ALL = sorted(p.name for p in DATA.iterdir())

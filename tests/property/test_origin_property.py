@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrate import compare
-from calibrate.cli.measuring.measured_table import points_table, sweep_document
+from calibrate.cli.measuring.run import points_table, sweep_document
 from calibrate.lab.compare_page import curves_figure
 from calibrate.lab.folder import LabSource
 from calibrate.lab.widgets import theme_of

@@ -18,8 +18,7 @@ import measure
 from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
 from calibrate.cli.console import CommandResult, labelled
 from calibrate.cli.data import print_findings
-from calibrate.cli.measuring.measured_table import points_table
-from calibrate.cli.measuring.run import DriveOptions
+from calibrate.cli.measuring.run import DriveOptions, points_table
 from calibrate.cli.options import Page
 from calibrate.cli.parsing import Objective
 from calibrate.fitting.calibrating import on_course, use_of

@@ -8,7 +8,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import CommandResult
 from calibrate.cli.measuring.run import PlanOrRun, one_of, planned, ramp_of
 from calibrate.cli.options import ArrivalRates, conflicts, option
-from calibrate.cli.theory.laws import Law, law
+from calibrate.cli.theory.queue_models import Law, law
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:

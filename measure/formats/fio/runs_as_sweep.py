@@ -22,7 +22,6 @@ from measure.errors import DataError
 from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.logs import choose_logs, record_of_logs
-from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.ramp import LIMITING, SEARCHED
 from measure.formats.fio.record import (
     LATENCY,
@@ -34,7 +33,7 @@ from measure.formats.fio.record import (
     is_set,
     near_power_of_two,
 )
-from measure.formats.fio.terse_output import looks_like_terse, parse_terse
+from measure.formats.fio.text_output import looks_like_normal, looks_like_terse, parse_normal, parse_terse
 from measure.formats.which_kind import FEW_BUSY, ORIGIN_OF_KIND, PACES
 from measure.loads import ArrivalRate, Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed

@@ -25,18 +25,21 @@ from measure.formats.tables.column_names import (
     SPEEDS,
     ColumnRole,
     Roles,
+    WordedName,
     check_role,
     columns_option,
     counts_tokens,
     declared_role,
     declared_roles,
     found_columns,
+    is_achieved,
+    may_be_a_mean,
     plain_name,
     recognise,
     unit_in_name,
     weakly_recognised,
+    worded_name,
 )
-from measure.formats.tables.rates_and_times import WordedName, is_achieved, may_be_a_mean, worded_name
 from measure.units import parse_mix
 
 LATENCIES = ("latency", "read_latency", "write_latency")

@@ -21,11 +21,12 @@ from measure.formats.tables.column_names import (
     LOAD_ROLES,
     ColumnRole,
     columns_option,
+    is_achieved,
     plain_name,
     recognise,
     weakly_recognised,
+    worded_name,
 )
-from measure.formats.tables.rates_and_times import is_achieved, worded_name
 from measure.units import format_duration, parse_mix
 
 STATISTICS = ("latency", "latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")

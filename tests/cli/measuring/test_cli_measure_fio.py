@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from calibrate.cli.measuring.measured_table import points_text
+from calibrate.cli.measuring.run import points_text
 from measure import Sweep
 
 

@@ -36,8 +36,7 @@ def test_a_quantile_without_a_formula_leaves_the_means(qsim):
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_builds_what_its_name_says(model):
     from calibrate.cli.parsing import Quantity
-    from calibrate.cli.theory.laws import law
-    from calibrate.cli.theory.queue_models import QueueArguments, queue_of
+    from calibrate.cli.theory.queue_models import QueueArguments, law, queue_of
 
     letters = MODELS[model].kendall
     values = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from measure import load
-from measure.formats.k6 import k6
+from measure.formats.servers import k6
 
 DOCUMENT = Path(__file__).parents[3] / "data" / "servers" / "k6" / "k6-v8.json"
 

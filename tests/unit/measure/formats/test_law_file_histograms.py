@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrate.cli.theory.laws import law
+from calibrate.cli.theory.queue_models import law
 from measure.errors import DataError
 from measure.formats.law_file import read_histogram
 from qsim import LogNormal

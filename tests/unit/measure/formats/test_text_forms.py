@@ -7,7 +7,7 @@ import math
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.normal_output import parse_normal
+from measure.formats.fio.text_output import parse_normal
 from measure.formats.mess_curves import curves_sweep, looks_like_curves
 
 # --- fio's report -----------------------------------------------------------------------------------------------------

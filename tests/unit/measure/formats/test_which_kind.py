@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from measure import DataError, Sweep, audit, load
-from measure.formats.k6 import k6
+from measure.formats.servers import k6
 from measure.loads import Clients, Depth
 from qsim import MMcN, solve
 

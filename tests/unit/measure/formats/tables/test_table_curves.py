@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrate.cli.measuring.measured_table import points_table
+from calibrate.cli.measuring.run import points_table
 from calibrate.report.measured.measured_data import measured
 from calibrate.surface.places import surface_points
 from measure import audit, load, load_dataset
