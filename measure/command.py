@@ -65,10 +65,14 @@ class CommandPoint(RunByCommand):
     repeat: int
     argv: tuple[str, ...]
 
+    @property
+    def place(self) -> str:
+        """The load in words."""
+        return self.key.rpartition(".")[0].replace("=", " = ")
+
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""
-        load = self.key.rpartition(".")[0].replace("=", " = ")
-        return f"{load}, round {self.repeat + 1}" if self.repeat else load
+        return f"{self.place}, round {self.repeat + 1}" if self.repeat else self.place
 
 
 @dataclass(frozen=True)
@@ -243,7 +247,7 @@ def measured(plan: CommandPlan, point: CommandPoint, tick: Tick) -> tuple[Outcom
     notes[HOST_BUSY] = clock.busy()
     reason, throughput_per_s = _judged(plan, point, finished)
     outcome = printed(finished, reason, point.command, request, **notes)
-    return replace(outcome, raw_suffix=".txt"), throughput_per_s
+    return replace(outcome, raw_suffix=".txt", place=point.place), throughput_per_s
 
 
 def _not_run(point: CommandPoint, request: dict[str, Any], reason: str) -> Outcome:

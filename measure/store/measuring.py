@@ -63,16 +63,21 @@ More = Callable[[Sweep], Sequence[P]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a point: the raw output, the content of its record, and the reason of a failure (empty: none)."""
+    """The outcome of a point: the raw output, the content of its record, and the reason of a failure (empty: none).
+
+    ``place`` is the load in the words with which the reason begins; empty where it begins otherwise.
+    """
 
     raw: bytes | None
     record: Mapping[str, Any]
     reason: str = ""
     raw_suffix: str = ".json"
+    place: str = ""
 
     def keep(self, store: SweepStore, key: str) -> None:
         """Store the point as measured or, with a reason, as failed. Raises StoreError."""
-        status = {"status": "failed", "reason": self.reason} if self.reason else {"status": "ok"}
+        failed = {"status": "failed", "reason": self.reason, "place": self.place}
+        status = failed if self.reason else {"status": "ok"}
         store.add(key, self.raw, {**status, **self.record}, self.raw_suffix)
 
 
@@ -255,11 +260,11 @@ def _failure(point: StoredPoint) -> Finding:
     """The finding on a point that was never finished; its load is not named twice."""
     load = point.asked("load") if "load" in point.record["request"] else None
     reason = str(point.record.get("reason", f"{point.key} failed"))
-    name, _, rest = reason.partition(": ")
+    place = str(point.record.get("place") or "")
     return Finding(
         "point-failed",
         "error",
-        rest if load is not None and name.endswith(f" = {load:g}") else reason,
+        reason.removeprefix(f"{place}: ") if place else reason,
         f"what the tool said stands in points/{point.key}.json of the directory (stderr)",
         f"see to that, then start the same command again, which measures only what is missing; by hand: "
         f"{point.record.get('command', 'the command of the record')}",

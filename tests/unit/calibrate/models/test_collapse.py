@@ -7,7 +7,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit, predict
-from calibrate.fitting.own_load import DELAYS, HAZARD, EVENLY, collapsing, losses
+from calibrate.fitting.own_load import DELAYS, EVENLY, HAZARD, collapsing, losses
 from measure.loads import counted_in
 from measure.sweep import Sweep
 

@@ -118,6 +118,23 @@ def test_a_point_that_fails_is_recorded_and_tried_again_and_the_others_go_on(tmp
     assert not read_kept(SweepStore.read(tmp_path / "s"), lambda text, _: text).findings
 
 
+@pytest.mark.parametrize(
+    ("place", "reason", "said"),
+    [
+        ("N = 8", "N = 8: it broke", "it broke"),
+        ("N = 8", "N = 8 holds no result", "N = 8 holds no result"),
+        ("", "N = 8: it broke", "N = 8: it broke"),
+    ],
+)
+def test_the_load_of_a_failed_point_is_named_once(tmp_path: Path, place: str, reason: str, said: str) -> None:
+    store = SweepStore.create(tmp_path / "s", "tool", {}, {})
+    with store.locked():
+        about = {"command": "tool", "request": {"load": 8}, "started_at": "2026-01-01T00:00:00+00:00"}
+        Outcome(None, about, reason, place=place).keep(store, "a")
+    (finding,) = read_kept(store, lambda text, _: text).findings
+    assert (finding.load, finding.message) == (8, said)
+
+
 def test_where_no_point_can_be_measured_the_last_reason_is_said(tmp_path: Path) -> None:
     with pytest.raises(ToolFailedError, match="no point of the sweep could be measured; the last: it broke"):
         measure(Tool(failing=frozenset("abc")).measurement(), tmp_path / "s")
