@@ -515,8 +515,3 @@ def expected_between_runs(details: Mapping[str, Any], points: Points) -> float:
 def residuals_pct(predicted: Array, observed: Array) -> Array:
     """100 (predicted / observed - 1), (m,)."""
     return np.asarray(100 * (predicted / observed - 1))
-
-
-def mape(predicted: Array, observed: Array) -> float:
-    """Mean absolute error in percent of the observed values."""
-    return float(np.mean(np.abs(residuals_pct(predicted, observed))))

@@ -10,6 +10,6 @@ from .loads import ArrivalRate as ArrivalRate
 from .loads import Clients as Clients
 from .loads import Depth as Depth
 from .loads import PeakShare as PeakShare
-from .sweep import Provenance as Provenance
+from .origin import Provenance as Provenance
 from .sweep import Sweep as Sweep
 from .sweep import histograms as histograms

@@ -25,6 +25,7 @@ from measure.errors import DataError, ToolFailedError
 from measure.findings import Finding
 from measure.formats.command_output import CommandOutput, Placeholder, command_sweep
 from measure.machine.process import Finished, RunByCommand, find_tool, now, run_tool
+from measure.origin import Provenance
 from measure.store.directory import SweepStore
 from measure.store.measuring import (
     Measurement,
@@ -38,7 +39,7 @@ from measure.store.measuring import (
     printed,
     read_kept,
 )
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError
 
 LIMIT_S = 600.0

@@ -33,9 +33,10 @@ from measure.findings import Finding
 from measure.formats.mlc import W_FLAGS, mlc_sweep
 from measure.machine.host import host_facts
 from measure.machine.process import WITHOUT_MLC, Finished, RunByCommand, find_tool, run_tool
+from measure.origin import Provenance
 from measure.store.directory import StoredPoint, SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, printed, read_kept
-from measure.sweep import Provenance, Sweep, describe_series, join
+from measure.sweep import Sweep, describe_series, join
 from measure.units import Mix, counted, format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 

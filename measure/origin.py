@@ -1,4 +1,4 @@
-"""Where a figure comes from: measured, computed, corrected, told or assumed.
+"""Where figures come from: measured, computed, corrected, told or assumed, and of which tool, machine and device.
 
 ``Sweep.points`` has a column of origins beside each of load, throughput and latency, and a column of the published
 value beside each that was corrected. An origin is a word, and behind a colon the law or the reason:
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -232,3 +233,38 @@ def foot_lines(table: pd.DataFrame, explained: Mapping[OriginWord, str] = _EXPLA
             brackets = _BESIDE if beside and explained is not IN_PLOTS else ""
             lines.append(f"{mark}  {explained[word]}{brackets}: {of}")
     return lines
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers come from. Unknown facts stay empty; ``details`` holds further facts.
+
+    ``commands`` are the exact commands, one per point, as they could be typed again.
+
+    >>> Provenance(tool="fio", device="/dev/nvme0n1").to_dict()["tool"]
+    'fio'
+    """
+
+    tool: str = ""
+    tool_version: str = ""
+    commands: tuple[str, ...] = ()
+    host: str = ""
+    kernel: str = ""
+    cpu: str = ""
+    device: str = ""
+    started_at: str = ""
+    source: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Provenance:
+        """The inverse of ``to_dict``; unknown keys go to ``details``."""
+        known = {k: v for k, v in values.items() if k in cls.__dataclass_fields__}
+        known["commands"] = tuple(known.get("commands", ()))
+        extra = {k: v for k, v in values.items() if k not in cls.__dataclass_fields__}
+        known["details"] = {**dict(known.get("details", {})), **extra}
+        return cls(**known)

@@ -22,7 +22,7 @@ and these where the tool reports them, NaN or None elsewhere:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from measure.errors import DataError
 from measure.findings import UNNAMED, Finding
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, WORDS, of_mean, word_of
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, WORDS, Provenance, of_mean, word_of
 from measure.repeats import LIMITS, intervals
 from measure.units import counted, format_bytes, format_duration
 from qsim.result import Result
@@ -76,41 +76,6 @@ _LARGEST = 1e18  # largest value in SI units, and reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
 _EMPTY: Mapping[str, tuple[type, Any]] = {"repeat": (float, 0.0), **dict.fromkeys(ORIGIN.values(), (object, MEASURED))}
 _NUMBERS = tuple(c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT)
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where the numbers come from. Unknown facts stay empty; ``details`` holds further facts.
-
-    ``commands`` are the exact commands, one per point, as they could be typed again.
-
-    >>> Provenance(tool="fio", device="/dev/nvme0n1").to_dict()["tool"]
-    'fio'
-    """
-
-    tool: str = ""
-    tool_version: str = ""
-    commands: tuple[str, ...] = ()
-    host: str = ""
-    kernel: str = ""
-    cpu: str = ""
-    device: str = ""
-    started_at: str = ""
-    source: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Provenance:
-        """The inverse of ``to_dict``; unknown keys go to ``details``."""
-        known = {k: v for k, v in values.items() if k in cls.__dataclass_fields__}
-        known["commands"] = tuple(known.get("commands", ()))
-        extra = {k: v for k, v in values.items() if k not in cls.__dataclass_fields__}
-        known["details"] = {**dict(known.get("details", {})), **extra}
-        return cls(**known)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,9 +29,9 @@ from measure.findings import SEVERITIES, Finding
 from measure.fio.plan import writes_at_random
 from measure.fio.stored_points import UNDER_ARRIVALS
 from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load, MemoryLoad
-from measure.origin import judged
+from measure.origin import Provenance, judged
 from measure.suites.runs import SuiteResults
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Sweep
 from measure.units import counted, format_bandwidth, format_bytes, format_duration
 
 FIGURES = 5

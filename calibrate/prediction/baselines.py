@@ -32,7 +32,7 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.models.choice import models_of
 from calibrate.models.closed_models import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm, shows_decline
 from calibrate.models.curves import CurveModel
-from calibrate.points import Points, mape, residuals_pct
+from calibrate.points import Points, residuals_pct
 from measure.loads import ClosedLoad, ThroughputLoad
 
 Baseline = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], tuple[Array, Array]]
@@ -363,6 +363,11 @@ def _missed(points: Points, expected: tuple[Array, Array], at: Mask) -> tuple[fl
     (throughput, response), measured = expected, map(points.measured, ("throughput_per_s", "latency_s"))
     of_x, of_r = (at & known for known in measured)
     return (
-        mape(throughput[of_x], points.throughput_per_s[of_x]) if of_x.any() else None,
-        mape(response[of_r], points.response_time_s[of_r]) if of_r.any() else None,
+        _mean_error(throughput[of_x], points.throughput_per_s[of_x]) if of_x.any() else None,
+        _mean_error(response[of_r], points.response_time_s[of_r]) if of_r.any() else None,
     )
+
+
+def _mean_error(predicted: Array, observed: Array) -> float:
+    """Mean absolute error in percent of the observed values."""
+    return float(np.mean(np.abs(residuals_pct(predicted, observed))))

@@ -22,8 +22,8 @@ from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, ThroughputLoad
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, as_measured
-from measure.sweep import Provenance, Sweep
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, Provenance, as_measured
+from measure.sweep import Sweep
 from measure.units import counted, format_percent
 from qsim.result import Result
 

@@ -11,7 +11,7 @@ from calibrate.fleet.odd import LIKE
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
 from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
-from measure.sweep import Provenance
+from measure.origin import Provenance
 from qsim.result import LABEL
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from calibrate.report.drawing import DARK
 from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
 from measure.machine.files import write_durably
+from measure.origin import Provenance
 from measure.spreadsheet import plain_cell
-from measure.sweep import Provenance
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -17,7 +17,7 @@ from calibrate.surface.places import Places, SurfacePoints
 from calibrate.surface.surface_comparison import SurfaceComparison, knees, parameter_rows
 from calibrate.surface.surface_fit import Surface
 from measure.findings import Finding
-from measure.sweep import Provenance
+from measure.origin import Provenance
 from measure.units import format_bytes
 
 DRAWN = 60

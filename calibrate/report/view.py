@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from measure.findings import Finding
-from measure.sweep import Provenance
+from measure.origin import Provenance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,8 +20,8 @@ from measure.findings import Finding
 from measure.formats.tables.latencies import LatencyTable, latency_table
 from measure.formats.tables.table import csv_sweep
 from measure.loads import LoadKind
-from measure.origin import told, word_of
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance, told, word_of
+from measure.sweep import Sweep
 from measure.units import format_duration
 
 __all__ = [

@@ -39,6 +39,7 @@ from measure.machine.host import storage_behind
 from measure.machine.own_file import check_unchanged, mark_filled, remove_leftover
 from measure.machine.process import Finished, run_tool
 from measure.machine.scheduling_delay import lateness_notes, sampled_wakeups
+from measure.origin import Provenance
 from measure.store.directory import SweepStore
 from measure.store.measuring import (
     Measurement,
@@ -52,7 +53,7 @@ from measure.store.measuring import (
     printed,
     read_kept,
 )
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Sweep
 
 MOST_INTERVALS, SHORTEST_INTERVAL_S = 200, 0.01
 GENERAL = ("--output-format", "--eta", "--readonly")

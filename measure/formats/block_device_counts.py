@@ -31,8 +31,8 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import Outstanding
-from measure.origin import PUBLISHED, computed
-from measure.sweep import Provenance, Sweep, describe_series
+from measure.origin import PUBLISHED, Provenance, computed
+from measure.sweep import Sweep, describe_series
 
 LOOKS_PER_S = 50.0
 AGREE, ERRORS = 0.1, 2.6

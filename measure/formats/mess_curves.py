@@ -24,7 +24,8 @@ from measure.findings import Finding
 from measure.formats.tables.cells import check_rows, read_table
 from measure.formats.tables.column_names import unit_scale
 from measure.loads import Bandwidth, InjectedDelay
-from measure.sweep import Provenance, Sweep, describe_series
+from measure.origin import Provenance
+from measure.sweep import Sweep, describe_series
 from measure.text_files import HEAD_BYTES
 from measure.units import CACHE_LINE_BYTES, counted, plain_number
 

@@ -23,7 +23,8 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.cells import check_rows
 from measure.loads import InjectedDelay
-from measure.sweep import Provenance, Sweep, describe_series
+from measure.origin import Provenance
+from measure.sweep import Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, parse_mix
 
 _BEFORE = r"^[\s|*\"]{0,40}"  # prefixes of quoted lines

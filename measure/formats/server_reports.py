@@ -17,8 +17,8 @@ from measure.findings import LOAD_KIND, Finding
 from measure.formats.tables.by_law import REQUESTS, pipeline_of, pipelined
 from measure.formats.which_kind import FEW_BUSY, FROM_TOOL, NO_PAUSE, ORIGIN_OF_KIND, PACES
 from measure.loads import ArrivalRate, CountedLoad, Gaps, Load, counted_in
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed, told
-from measure.sweep import Provenance, Sweep
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, Provenance, computed, told
+from measure.sweep import Sweep
 from measure.units import plain_number
 
 NEAR_WHOLE = 0.1

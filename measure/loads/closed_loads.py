@@ -211,14 +211,6 @@ class Clients(CountedLoad):
     def response_by_law(self, load: Figures, throughput_per_s: Figures) -> Figures | None:
         return None if self.think is None else load / throughput_per_s - self.think
 
-    def think_by_law(self, load: Figures, throughput_per_s: Figures, response_s: Figures) -> Figures:
-        """The think time that the law gives, Z = N / X - R, seconds.
-
-        >>> Clients(think=None).think_by_law(100.0, 80.0, 0.25)
-        1.0
-        """
-        return load / throughput_per_s - response_s
-
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | ({} if self.think == 0 else {"load_think_s": self.think})
 

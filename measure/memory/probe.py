@@ -60,9 +60,10 @@ from measure.memory.threads import (
     spin_ns_per_iteration,
 )
 from measure.memory.traffic import Traffic
+from measure.origin import Provenance
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Run, Tick, measure, measured_here, read_kept
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Sweep
 from measure.units import counted, format_bandwidth, format_bytes, format_duration
 from qsim.installed import version
 

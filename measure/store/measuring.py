@@ -18,9 +18,10 @@ from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, now
+from measure.origin import Provenance
 from measure.spreadsheet import plain_cells
 from measure.store.directory import MANIFEST, StoredPoint, SweepStore
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Sweep
 
 STDERR_KEPT = 4000
 

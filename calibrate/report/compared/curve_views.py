@@ -29,8 +29,8 @@ from calibrate.report.table_text import FormattedTable, parameter_table, shown
 from calibrate.report.view import ComparedCurve, KeyFigure, Section, View
 from measure.findings import SEVERITIES
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, MemoryLoad
-from measure.origin import IN_PLOTS, by_littles_law, foot_lines, rows_to_judge
-from measure.sweep import Provenance, Sweep
+from measure.origin import IN_PLOTS, Provenance, by_littles_law, foot_lines, rows_to_judge
+from measure.sweep import Sweep
 from measure.units import counted, format_duration, format_percent
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from calibrate.report.table_text import shown
 from calibrate.report.view import Section, View
 from measure.datasets import about, dataset_latencies
 from measure.formats.tables.latencies import LatencyTable
-from measure.origin import MEASURED, assumed, computed
-from measure.sweep import PERCENTILES, Provenance
+from measure.origin import MEASURED, Provenance, assumed, computed
+from measure.sweep import PERCENTILES
 from measure.units import format_duration
 
 _COLOURS = {1.0: BLUE, 0.0: RED}

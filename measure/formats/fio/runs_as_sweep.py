@@ -36,8 +36,8 @@ from measure.formats.fio.record import (
 from measure.formats.fio.text_output import looks_like_normal, looks_like_terse, parse_normal, parse_terse
 from measure.formats.which_kind import FEW_BUSY, ORIGIN_OF_KIND, PACES
 from measure.loads import ArrivalRate, Depth, Load
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, computed
-from measure.sweep import Provenance, Sweep, describe_series
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, Provenance, computed
+from measure.sweep import Sweep, describe_series
 
 BEYOND_ERRORS = 2**31
 LIMITED = "limited in rate"

@@ -43,7 +43,6 @@ from measure.formats.tables.column_names import (
 from measure.units import parse_mix
 
 LATENCIES = ("latency", "read_latency", "write_latency")
-RATES = ("throughput", "read_throughput", "write_throughput")
 _COUNTS = (*LOAD_ROLES, "clients", "jobs")
 _BLOCK_NAME = re.compile(r"(?i:block|block_?size|bs|access_size|io_size|request_size)")
 _MIX_WORDS = frozenset({"randrw", "rw", "readwrite"})

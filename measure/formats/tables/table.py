@@ -58,8 +58,8 @@ from measure.formats.tables.curves import (
 )
 from measure.formats.which_kind import said
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, Outstanding, counted_in
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, assumed, can_judge, computed
-from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series, of_several_kinds
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, Provenance, assumed, can_judge, computed
+from measure.sweep import OPTIONAL, REQUIRED, Sweep, describe_series, of_several_kinds
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
 _WORDS = {"load": "load", **WORDS, "jobs": "number of jobs", "pipeline": "pipeline"}

@@ -14,7 +14,8 @@ import pytest
 
 from calibrate.fleet.drives import fit_fleet, make_of
 from calibrate.fleet.workers import processes
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 

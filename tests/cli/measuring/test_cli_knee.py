@@ -19,7 +19,8 @@ from calibrate.fitting.calibrating import with_unsteady_named
 from measure.auditing.all_checks import check_working_set
 from measure.errors import DataError
 from measure.loads import Clients, Depth
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from calibrate import fit
 from calibrate.points import error_of_mean, points_of
 from measure import Sweep
 from measure.known_device.server import truth_of
-from measure.sweep import Provenance
+from measure.origin import Provenance
 from qsim import MM1, Exponential, simulate
 
 S = 2e-3

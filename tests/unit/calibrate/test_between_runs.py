@@ -13,7 +13,8 @@ from made_up import points_at
 from calibrate import fit, points_of
 from calibrate.points import LATE, LOCAL, MOST, SERVICE, VIRTUAL
 from measure.loads import Clients
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 N = np.array([1.0, 2, 4, 8, 16, 32, 64])
 VIRTUAL_HOST = {"host_facts": {"virtual": True}}

@@ -129,7 +129,6 @@ def test_the_law_of_clients_who_think_holds_both_ways(n: float, service: float, 
     load, rate = Clients(think=think), n / (service + think)
     assert load.by_law(rate, service) == pytest.approx(n)
     assert load.response_by_law(n, rate) == pytest.approx(service, rel=1e-6, abs=1e-9 * think)
-    assert load.think_by_law(n, rate, service) == pytest.approx(think, rel=1e-6, abs=1e-9 * service)
     assert Clients(think=None).by_law(rate, service) is None
 
 

@@ -12,7 +12,8 @@ from places import TESTS
 
 from calibrate.fleet.drives import _seen, fit_fleet, make_of
 from calibrate.fleet.odd import Power, apart, crowds, with_oddness
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 DEPTHS = 2.0 ** np.arange(7)
 FLEETS = 100

@@ -11,7 +11,7 @@ from calibrate.prediction.truth import true_curve
 from measure import Sweep
 from measure.known_device.server import Truth, truth_of
 from measure.loads import ArrivalRate, Depth, Load
-from measure.sweep import Provenance
+from measure.origin import Provenance
 from qsim import Deterministic, Exponential, LogNormal, MMc, MMcN, solve
 
 S = 2e-3

@@ -12,7 +12,8 @@ import pandas as pd
 from measure.auditing.all_checks import audit
 from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 
 def _sweep(load: Sequence[float], x: Sequence[float], r: Sequence[float], **kept: Any) -> Sweep:

@@ -15,7 +15,8 @@ from measure.auditing.littles_law import block_verdict, check_littles_law
 from measure.datasets import check_labels
 from measure.findings import Finding
 from measure.loads import ArrivalRate, Depth, Load
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 DEPTH = Depth()
 

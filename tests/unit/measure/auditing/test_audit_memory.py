@@ -12,7 +12,8 @@ from measure.auditing.memory_curves import check_buffer_sizes, check_memory, lis
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import Bandwidth, BufferSize, InjectedDelay, Load
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 DELAY = InjectedDelay()
 

@@ -15,8 +15,8 @@ from calibrate.report.measured.shown_columns import columns_of, text_of
 from measure import load
 from measure.auditing.all_checks import audit, corrected
 from measure.loads import ArrivalRate, Depth, Load
-from measure.origin import MEASURED
-from measure.sweep import Provenance, Sweep
+from measure.origin import MEASURED, Provenance
+from measure.sweep import Sweep
 
 DEPTH = Depth()
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])

@@ -9,7 +9,8 @@ from calibrate import fit
 from calibrate.points import points_of
 from measure.auditing.memory_curves import known_peak
 from measure.loads import InjectedDelay
-from measure.sweep import Provenance, Sweep
+from measure.origin import Provenance
+from measure.sweep import Sweep
 
 PROBE = {"peaks_bytes_per_s": {"read": {"mean": 40e9}, "mix": {"mean": 30e9}}}
 

@@ -15,10 +15,11 @@ import pytest
 from made_up import points_at
 
 from measure.errors import DataError, StoreError, ToolFailedError, UnsafeTargetError
+from measure.origin import Provenance
 from measure.store import measuring
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Run, Tick, measure, read_kept
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Sweep
 
 
 @dataclass(frozen=True)
