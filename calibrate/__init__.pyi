@@ -36,7 +36,7 @@ from .service import fit_service as fit_service
 from .service import of_histogram as of_histogram
 from .service import of_percentiles as of_percentiles
 from .service import of_samples as of_samples
-from .service.sources import service_times as service_times
+from .service.observed_times import service_times as service_times
 from .tails.percentiles import fitted_tails as fitted_tails
 from .tails.percentiles import predict_tails as predict_tails
 from .tails.percentiles import tail_knee as tail_knee

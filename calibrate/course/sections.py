@@ -20,8 +20,7 @@ from calibrate.prediction.comparison_answer import missed_sentences
 from calibrate.report import surface_section
 from calibrate.report.compared import Evidence, compared_section, evidence_of
 from calibrate.report.measured import MeasuredData, measured, section_of, views_of
-from calibrate.report.table_text import shown
-from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
+from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View, shown
 from calibrate.surface import compare_surface, surface_points
 from calibrate.tails.percentiles import fitted_tails
 from measure.errors import DataError

@@ -7,8 +7,7 @@ import numpy as np
 from calibrate.application.system import System
 from calibrate.application.system_answer import answer_parts
 from calibrate.report.lines import Line, figure_of
-from calibrate.report.table_text import end_of, parameter_table, shown
-from calibrate.report.view import Section, View
+from calibrate.report.view import Section, View, end_of, parameter_table, shown
 
 BANDS = "Shades are {level:g} % bands: what the calibrated stations leave open."
 

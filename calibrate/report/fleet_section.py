@@ -9,8 +9,7 @@ import numpy as np
 from calibrate.fleet.drives import fleet_answer
 from calibrate.fleet.odd import LIKE
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
-from calibrate.report.table_text import shown
-from calibrate.report.view import Section, View
+from calibrate.report.view import Section, View, shown
 from measure.origin import Provenance
 from qsim.result import LABEL
 

@@ -16,7 +16,7 @@ from calibrate.fleet.drives import Fleet
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.application_section import system_lines
 from calibrate.report.compared.curve_figures import latency_against_throughput
-from calibrate.report.compared.tails import tail_figure as drawn_tails
+from calibrate.report.compared.simulated import tail_figure as drawn_tails
 from calibrate.report.drawing import BLUE, GREY, empty_figure, latency_axis, marker, solid
 from calibrate.report.fleet_section import against_like
 from calibrate.report.lines import Line, figure_of, lines_of, over_load, rate_line

@@ -16,8 +16,7 @@ from calibrate.inference.parameters import Array
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.drawing import Drawing, spans_decade
 from calibrate.report.lines import Line, figure_of, lines_of, over_load
-from calibrate.report.table_text import parameter_table, shown
-from calibrate.report.view import Section, View
+from calibrate.report.view import Section, View, parameter_table, shown
 from measure.loads import ArrivalRate, Clients, Load, MemoryLoad
 from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES

@@ -10,8 +10,7 @@ import pandas as pd
 from calibrate.inference.parameters import Mask
 from calibrate.report.compared.figure_elements import ends_beyond
 from calibrate.report.drawing import PALETTE, Axis, Drawing, depth_ticks, empty_figure, outlined, solid, throughput_axis
-from calibrate.report.table_text import shown
-from calibrate.report.view import Section, View
+from calibrate.report.view import Section, View, shown
 from calibrate.surface.explored import ExploredSurface
 from calibrate.surface.places import Places, SurfacePoints
 from calibrate.surface.surface_comparison import SurfaceComparison, knees, parameter_rows

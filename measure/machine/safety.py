@@ -27,9 +27,8 @@ from typing import Literal
 
 from measure.errors import UnsafeTargetError
 from measure.machine import device, files
-from measure.machine.contents import Contents, contents_of, signature_of
+from measure.machine.contents import Contents, Export, connected, contents_of, signature_of
 from measure.machine.host import storage_behind
-from measure.machine.nbd_export import Export, connected
 from measure.machine.own_file import DIRECT_BYTES, Target, check_mark, is_own, measured_bytes, read_mark
 from measure.units import format_bytes
 

@@ -163,14 +163,14 @@ def network_file(content: bytes) -> object:
 
 
 def latencies(content: bytes) -> object:
-    from calibrate.service.sources import parse_latencies
+    from calibrate.service.observed_times import parse_latencies
     from measure.text_files import decode
 
     return parse_latencies(decode(content, "f"), "f")
 
 
 def biolatency(content: bytes) -> object:
-    from calibrate.service.sources import times_or_sweep
+    from calibrate.service.observed_times import times_or_sweep
 
     return times_or_sweep(_written("biolatency.txt", content))
 
@@ -398,7 +398,7 @@ TARGETS: dict[str, Target] = {
         server, ("data/servers/*", "data/servers/*/*"), ("measure.formats.servers", "measure.formats.load_tools")
     ),
     "sample_log": Target(
-        server, ("data/servers/field/jmeter.csv", "data/servers/locust/*"), ("measure.formats.sample_logs",)
+        server, ("data/servers/field/jmeter.csv", "data/servers/locust/*"), ("measure.formats.servers",)
     ),
     **{f"tool {path.stem}{path.suffix}": Target(server, (f"data/servers/field/{path.name}",)) for path in TOOL_TEXTS},
     "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.block_device_counts",), lambda: iter((_RECORD,))),
@@ -414,7 +414,7 @@ TARGETS: dict[str, Target] = {
     "latencies": Target(
         latencies,
         (),
-        ("calibrate.service.sources",),
+        ("calibrate.service.observed_times",),
         lambda: iter((b"latency_us\n80\n95\n120\n", b"80us\n0.1ms\n2s\n")),
     ),
 }

@@ -456,6 +456,6 @@ def tails_line(found: Mapping[str, Tails]) -> list[str]:
 
 def tail_tables(found: Mapping[str, Tails]) -> list[str]:
     """A table and a sentence for each curve."""
-    from calibrate.report.compared.tails import tail_text
+    from calibrate.report.compared.simulated import tail_text
 
     return [f"\n\n{series}: tails\n{tail_text(tails).text()}\n\n{tails.sentence()}" for series, tails in found.items()]

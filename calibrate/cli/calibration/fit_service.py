@@ -47,7 +47,7 @@ Fits: TypeAlias = "dict[str, ServiceFit]"
 @parsing.parser
 def shares(text: str) -> dict[float, float]:
     """``p50=80us,p99=300us``."""
-    from calibrate.service.sources import parse_percentiles
+    from calibrate.service.observed_times import parse_percentiles
 
     return parse_percentiles(text)
 
@@ -138,7 +138,7 @@ def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
 
 def _found(source: DataSource, series: str | None, requests: float | None) -> Found:
     """A list of latencies, the histograms or percentiles of a sweep, or a published table of percentiles."""
-    from calibrate.service.sources import published_percentiles, table_times, times_or_sweep
+    from calibrate.service.observed_times import published_percentiles, table_times, times_or_sweep
     from measure.datasets import about
 
     if source.dataset is not None and not about(known_dataset(source.dataset)).curve:

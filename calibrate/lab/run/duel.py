@@ -3,6 +3,8 @@
 On a device whose truth is known the question is N* = R(1) Xmax, and the truth ranks. On a real device the model seals
 its answer after its calibration points, and the question is where throughput reaches 90 % of the highest at the loads
 that are measured: read off all measured points, and by the model off its curve over the same loads.
+
+Names that a reader cannot tell apart (the same letters of other alphabets, capitals, accents or blanks) are one name.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,13 +23,36 @@ from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import grid
 from calibrate.fitting.readings import ninety_among
 from calibrate.lab.run.known_queue import TIMES, doubling, predicted_doubling
-from calibrate.lab.run.look_alikes import looks
 from calibrate.lab.run.orders import Order
 from calibrate.sealing import canonical
 from measure.loads import InjectedDelay
 from measure.origin import judged as judged_rows
 from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError
+
+_ALPHABETS = (
+    "aɑαаᎪᗅꓮ bƅβвьᏏᏴᑲᖯᗷꓐꞵ cсᏟᴄⲥꓚ dԁᎠᏧᑯᗞᗪꓒꓓ eεеҽᎬⴹꓰꬲ fϝքᖴẝꓝꞙꬵ gƍɡԍցᏀᏳᶃꓖ hηнһհᎻᏂᕼⲏꓧ iıɪᎥꙇ jʝϳјᎫᒍꓙ kκкᏦᛕⲕꓗ "
+    "lǀɩιіӏ۱Ꮮᒪᛁⲓⳑⵏꓡꓲ mμϻмᎷᗰᛖⲙꓟ nոռⲛꓠ oοσоօ۵०০੦૦ଠ୦௦౦೦ഠ൦๐໐ဝ၀ჿዐᴏᴑⲟⵔ〇ꓳꬽ pρрᏢᑭⲣꓑ qԛգզⵕ rʀгᎡᎱᏒᖇᴦⲅꓣꭇꭈ sƽѕտᏕᏚꓢꜱ "
+    "tτтᎢⲧꓔ uʋυսሀᑌᴜꓴꞟꭎꭒ vνѵ۷Ꮩᐯᴠⴸꓦꛟ wɯѡԝաᎳᏔᴡꓪ xχхᕁᕽᚷⲭⵝꓫꭓ yɣʏγуүყᎩᎽᶌỿⲩꓬꭚ zζᏃᴢꓜ"
+)
+"""Each Latin letter with those that look like it (Unicode Technical Standard 39, confusables; one of each letter)."""
+_LATIN = {ord(other): letters[0] for letters in _ALPHABETS.split() for other in letters[1:]}
+_SHAPES = str.maketrans({"I": "l", "1": "l", "|": "l", "0": "o"})
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters that show nothing."""
+
+
+def looks(name: str) -> str:
+    """What a reader sees of a name: two names with the same looks are easily taken for each other.
+
+    >>> looks("Ann") == looks("\\u0410nn") == looks("A n n") == looks("ÀNN"), looks("Ann") == looks("Anna")
+    (True, False)
+    """
+    parts = unicodedata.normalize("NFKD", name)
+    letters = "".join(c for c in parts if not unicodedata.combining(c) and not c.isspace() and c not in _BLANK)
+    latin = letters.translate(_SHAPES).casefold().translate(_LATIN)
+    return latin.replace("rn", "m").replace("vv", "w")
+
 
 LOWEST, HIGHEST = 1.0, 1000.0
 LONGEST_NAME = 40

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from calibrate.lab.folder import LabFolder
-from calibrate.lab.run.duel import Guess, Judged, outcome, ranked
+from calibrate.lab.run.duel import Guess, Judged, looks, outcome, ranked
 from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, Event, EventLog
 from calibrate.lab.run.known_queue import curve
-from calibrate.lab.run.look_alikes import looks
 from calibrate.lab.run.orders import Order, order_for
 from measure.errors import MeasureError, StoreError
 from measure.machine.process import run_tool

@@ -25,8 +25,7 @@ from calibrate.prediction.comparison_answer import curve_rows, mean_text, points
 from calibrate.report.compared import curve_figures
 from calibrate.report.compared.diagnostics import diagnosis
 from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_at_work, queue_view
-from calibrate.report.table_text import FormattedTable, parameter_table, shown
-from calibrate.report.view import ComparedCurve, KeyFigure, Section, View
+from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table, shown
 from measure.findings import SEVERITIES
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import IN_PLOTS, Provenance, by_littles_law, foot_lines, rows_to_judge
@@ -97,7 +96,7 @@ def views_of(evidence: Evidence) -> ComparedCurve:
         add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
         main.append(queue_view(evidence.queue))
     if evidence.tails is not None:
-        from calibrate.report.compared.tails import tail_view  # which simulates
+        from calibrate.report.compared.simulated import tail_view  # which simulates
 
         main.append(tail_view(evidence.tails))
     checks = [_little(comparison)] if isinstance(comparison.points.load_type, ClosedLoad) else []

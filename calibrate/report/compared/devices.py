@@ -19,8 +19,7 @@ from calibrate.inference.parameters import Estimate
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
 from calibrate.report.compared import curve_figures
-from calibrate.report.table_text import FormattedTable
-from calibrate.report.view import Section, View
+from calibrate.report.view import FormattedTable, Section, View
 from measure.units import interval_text, plain_number
 
 MOST_IN_FULL = 3

@@ -23,8 +23,7 @@ from calibrate.report.drawing import (
 )
 from calibrate.report.measured.measured_data import MeasuredData
 from calibrate.report.measured.shown_columns import columns_of, extremes, rate_of, some_loads, word_of
-from calibrate.report.table_text import quantity_text
-from calibrate.report.view import View
+from calibrate.report.view import View, quantity_text
 from measure.origin import as_measured, symbols
 from measure.units import format_bytes
 

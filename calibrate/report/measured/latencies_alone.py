@@ -11,8 +11,7 @@ import pandas as pd
 from calibrate.report.drawing import BLUE, GREY, RED, AxisScale, latency_axis, powers_of_two
 from calibrate.report.measured.directions import POOLED, SPREAD, add_bars, bar_figure, pooled
 from calibrate.report.measured.measured_views import lines
-from calibrate.report.table_text import shown
-from calibrate.report.view import Section, View
+from calibrate.report.view import Section, View, shown
 from measure.datasets import about, dataset_latencies
 from measure.formats.tables.latencies import LatencyTable
 from measure.origin import MEASURED, Provenance, assumed, computed

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calibrate.report.table_text import end_of
+from calibrate.report.view import end_of
 from measure.auditing.all_checks import audit
 from measure.datasets import about, load_dataset
 from measure.findings import SEVERITIES, Finding

@@ -46,8 +46,7 @@ from calibrate.report.measured.shown_columns import (
     with_loads,
     word_of,
 )
-from calibrate.report.table_text import FormattedTable, end_of
-from calibrate.report.view import Section, View
+from calibrate.report.view import FormattedTable, Section, View, end_of
 from measure import repeats
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, BufferSize, InjectedDelay

@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.measured.measured_data import MeasuredData
-from calibrate.report.table_text import FormattedTable, end_of, origin_of, quantity_text, shown
+from calibrate.report.view import FormattedTable, end_of, origin_of, quantity_text, shown
 from measure.origin import MEASURED, as_measured
 from measure.sweep import PERCENTILES
 

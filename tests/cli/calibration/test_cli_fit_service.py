@@ -72,7 +72,7 @@ def test_a_list_of_latencies_from_a_file_and_from_stdin(qsim, tmp_path, monkeypa
     assert run.json["requests"] == 500
     assert law_from_dict(run.json["law"]).mean == pytest.approx(80e-6, rel=0.05)
     with monkeypatch.context() as patched:
-        patched.setattr("calibrate.service.sources.read_text", lambda path: text)  # of the standard input
+        patched.setattr("calibrate.service.observed_times.read_text", lambda path: text)  # of the standard input
         assert qsim("fit-service", "-", "--json").json["law"] == run.json["law"]
     (tmp_path / "bare.txt").write_text("80\n95\n120\n")
     assert "name the column latency_us" in qsim("fit-service", "bare.txt").err

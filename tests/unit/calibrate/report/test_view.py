@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from calibrate.inference.parameters import Estimate
-from calibrate.report.table_text import FormattedTable, parameter_table, quantity_text
-from calibrate.report.view import Section
+from calibrate.report.view import FormattedTable, Section, parameter_table, quantity_text
 
 
 def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:

@@ -12,7 +12,7 @@ from calibrate.service.families import Candidate, lognormals, mixture_theta, pla
 from calibrate.service.fitted import MOST_FAMILIES, FamilyFit, answer_table
 from calibrate.service.ladder import findings_of, fit_family
 from calibrate.service.likelihood import Binned
-from calibrate.service.sources import parse_latencies, parse_percentiles
+from calibrate.service.observed_times import parse_latencies, parse_percentiles
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from qsim import BurrXII, Distribution, Exponential, Gamma, HyperExponential, LogNormal, Mixture, Shifted, Weibull

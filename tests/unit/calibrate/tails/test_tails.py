@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 from calibrate.points import Z90
-from calibrate.report.compared.tails import tail_view
+from calibrate.report.compared.simulated import tail_view
 from calibrate.service import of_samples
 from calibrate.tails.percentiles import _repeat_noise, _sampling, predict_tails
 from calibrate.tails.results import LEVEL, MISFIT, QUANTILES, Structure, TailPoint, Tails

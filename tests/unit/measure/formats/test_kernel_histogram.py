@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from calibrate.service import Times
-from calibrate.service.sources import times_or_sweep
+from calibrate.service.observed_times import times_or_sweep
 from measure import load
 from measure.errors import DataError
 from measure.formats.law_file import kernel_histogram

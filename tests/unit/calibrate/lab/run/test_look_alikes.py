@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from calibrate.lab.run.look_alikes import looks
+from calibrate.lab.run.duel import looks
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from scipy.stats import t
 
 from calibrate.report.drawing import load_scale
 from calibrate.report.measured import MeasuredData, fits_of, measured, published, views_of
-from calibrate.report.table_text import shown
-from calibrate.report.view import View
+from calibrate.report.view import View, shown
 from measure import Finding, Sweep
 from measure.loads import ArrivalRate, InjectedDelay
 from measure.repeats import LEVEL
