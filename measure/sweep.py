@@ -432,7 +432,7 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
     provenances = [s.provenance for _, s in labelled]
     shared = ("tool", "tool_version", "host", "kernel", "cpu", "device")
     provenance = Provenance(
-        **{key: _common(getattr(p, key) for p in provenances) for key in shared},
+        **{key: distinct(getattr(p, key) for p in provenances) for key in shared},
         commands=tuple(c for p in provenances for c in p.commands),
         source=name,
         details=details,
@@ -485,7 +485,7 @@ def of_several_kinds(sweeps: Sequence[Sweep]) -> Sweep:
     return replace(first, also=tuple(others))
 
 
-def _common(values: Iterable[str]) -> str:
+def distinct(values: Iterable[str]) -> str:
     """The distinct values, joined, for a field that may differ between the parts."""
     return ", ".join(dict.fromkeys(v for v in values if v))
 

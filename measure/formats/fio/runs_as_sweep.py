@@ -37,7 +37,7 @@ from measure.formats.fio.text_output import looks_like_normal, looks_like_terse,
 from measure.formats.which_kind import FEW_BUSY, ORIGIN_OF_KIND, PACES
 from measure.loads import ArrivalRate, Depth, Load
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, Provenance, computed
-from measure.sweep import Sweep, describe_series
+from measure.sweep import Sweep, describe_series, distinct
 
 BEYOND_ERRORS = 2**31
 LIMITED = "limited in rate"
@@ -369,9 +369,6 @@ def _unchecked(record: FioRecord) -> str | None:
 
 
 def _provenance(records: Sequence[FioRecord]) -> Provenance:
-    def distinct(values: Iterable[str]) -> str:
-        return ", ".join(dict.fromkeys(v for v in values if v))
-
     first = records[0]
     details: dict[str, Any] = {"engines": distinct(r.engine for r in records if r.options)}
     shared = {k: v for k, v in first.options.items() if all(r.options.get(k) == v for r in records)}
