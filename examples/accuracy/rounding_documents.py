@@ -64,7 +64,7 @@ def printed(words: Sequence[str]) -> Any:
     """What a command prints with --json. ``knee FILE`` is what ``qsim knee`` says of points measured already."""
     if words[0] == "knee":
         from calibrate import fit
-        from calibrate.cli.calibration.fits import fit_document
+        from calibrate.cli.calibration.fit import fit_document
         from calibrate.cli.parsing import objective
         from measure import load
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from made_up import points_at
 
 from calibrate import Fit, compare, fit, from_datasheet, objective_knee, predict, system
-from calibrate.cli.calibration.fits import fit_document
+from calibrate.cli.calibration.fit import fit_document
 from calibrate.course.sections import _figures as course_figures
 from calibrate.course.sections import measured_peak
 from calibrate.fitting.fit_answer import fit_answer, knee_figure, knee_word, peak_figure

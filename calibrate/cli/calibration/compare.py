@@ -170,7 +170,7 @@ def _named(devices: Mapping[str, Device]) -> Iterator[tuple[str, Device, Compari
 
 def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iterator[str]:
     """The largest load within --slo of each curve."""
-    from calibrate.cli.calibration.fits import asked_lines
+    from calibrate.cli.calibration.fit import asked_lines
 
     curves = list(_named(devices)) if slo is not None else []
     for name, device, c in curves:
@@ -209,7 +209,7 @@ def _kind(comparison: Comparison) -> tuple[str, bool]:
 
 def _details(devices: Mapping[str, Device]) -> Iterator[str]:
     """Every curve with the errors of baselines and its tails; its points where the answer has a row for each curve."""
-    from calibrate.cli.calibration.fits import scalability_lines
+    from calibrate.cli.calibration.fit import scalability_lines
     from calibrate.prediction.comparison_answer import long_text
 
     kinds = [c.fit.load_type.kind for d in devices.values() for c in d.comparisons]
@@ -252,7 +252,7 @@ def baseline_table(comparison: Comparison) -> str:
 
 def _document(devices: Mapping[str, Device], slo: parsing.Objective | None) -> dict[str, Any]:
     """The JSON of every curve of every device: the first one's keys at the top, all under ``series``."""
-    from calibrate.cli.calibration.fits import objective_document, scalability_of
+    from calibrate.cli.calibration.fit import objective_document, scalability_of
 
     parts: list[dict[str, Any]] = []
     refused: dict[str, str] = {}

@@ -15,7 +15,7 @@ import numpy as np
 
 import calibrate
 import measure
-from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
+from calibrate.cli.calibration.fit import asked_lines, first_lines, fit_document
 from calibrate.cli.console import CommandResult, labelled
 from calibrate.cli.data import print_findings
 from calibrate.cli.measuring.run import DriveOptions, points_table

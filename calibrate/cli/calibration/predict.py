@@ -1,7 +1,11 @@
-"""``qsim predict``: the curve and the knee, from a fit, from a few measured points, or from a data sheet."""
+"""``qsim predict``: the curve and the knee, from a fit, from a few measured points, or from a data sheet.
+
+With ``--what-if`` the table has the changed device next to the present one.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,21 +17,138 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration import fits, what_ifs
 from calibrate.cli.calibration.compare import simulated_tails, tail_tables, tails_document, tails_line
-from calibrate.cli.console import CommandResult, labelled, warn
+from calibrate.cli.calibration.fit import (
+    CalibratedCurves,
+    asked_lines,
+    calibrated,
+    first_lines,
+    fit_document,
+    last_lines,
+    scalability_lines,
+)
+from calibrate.cli.console import CommandResult, labelled, table, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
-from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
+from measure import units
+from measure.loads import ArrivalRate, Bandwidth, Clients, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration, with_interval
 
 if TYPE_CHECKING:
-    from calibrate import Fit, Prediction, Scenario, SealedPrediction, Tails, WhatIf
-    from calibrate.prediction.what_if import Capacity
+    from calibrate import Fit, Prediction, SealedPrediction, Tails
+    from calibrate.prediction.what_if import Capacity, Scenario, WhatIf
     from calibrate.report.view import Section
+
+DOUBLE = 2.0
+"""A gain beyond this is written as a factor, and a smaller one in percent."""
+
+KEYS = ("workers", "replicas", "drives", "service", "latency")
+COPIES = {"replicas", "drives"}
+
+
+@parsing.parser
+def what_if(text: str) -> WhatIf:
+    """``workers=4:8``, ``replicas=2``, ``service=0.5``, ``latency=+50us``, several with commas between them."""
+    from calibrate.prediction.what_if import WhatIf
+
+    given: dict[str, Any] = {}
+    seen: set[str] = set()
+    for part in text.split(","):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or not value:
+            raise ValueError(f"invalid change {part.strip()!r}: expected e.g. workers=4:8,service=0.5")
+        if key not in KEYS:
+            raise ValueError(parsing.not_one_of(key, KEYS))
+        if key in seen:
+            raise ValueError(f"{key} is named twice")
+        if key in COPIES and seen & COPIES:
+            raise ValueError("replicas and drives are both copies of the device: give one of them")
+        seen.add(key)
+        given.update(_value(key, value))
+    return WhatIf(**given)
+
+
+def _value(key: str, value: str) -> dict[str, Any]:
+    if key == "service":
+        return {"service": units.parse_count(value)}
+    if key == "latency":
+        sign = -1 if value.startswith("-") else 1
+        return {"latency_s": sign * units.parse_duration(value.lstrip("+-"))}
+    now, colon, then = value.partition(":")
+    if key == "workers":
+        if not colon:
+            raise ValueError("write how many workers there are now, too, as workers=4:8")
+        return {"workers": (units.parse_count(now), units.parse_count(then))}
+    pair = (units.parse_count(now), units.parse_count(then)) if colon else (1.0, units.parse_count(value))
+    return {"copies": pair, "called": key.removesuffix("s")}
+
+
+def _device_in_words(change: WhatIf | None, whose: str, which: int) -> str:
+    """The device in words, now (``which`` 0) or changed (1): ``today's 4-worker kind``."""
+    workers = None if change is None else change.workers
+    return f"{whose} kind" if workers is None else f"{whose} {workers[which]:g}-worker kind"
+
+
+def _gain(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
+    """The gain from the change in a line, at the load where it changes most: throughput, or response at a rate."""
+    from calibrate.inference.parameters import ROUGH
+
+    is_rate = isinstance(present.load_type, ThroughputLoad)
+    what, show = ("response time", units.format_duration) if is_rate else ("throughput", units.format_rate)
+    before, after = (c.response_time_s if is_rate else c.throughput_per_s for c in (present, changed))
+    gains = after / before
+    best = int(abs(gains - 1).argmax())
+    bands = [c.response_band(best) if is_rate else c.throughput_band(best) for c in (present, changed)]
+    widest = max(bands, key=lambda band: (band[2] or math.inf) / band[1])  # a gain is as sure as its lesser known side
+    _, low, high = widest
+    then, now = (show(values[best], 2) for values in (after, before))
+    where = present.load_type.place_of(present.load[best])
+    percent = f"{100 * abs(gains[best] - 1):.0f} %"
+    gain = f"{percent} {'more' if gains[best] >= 1 else 'less'}"
+    if gains[best] > DOUBLE:
+        gain = f"{gains[best]:.2g} times the"
+    elif percent == "0 %":
+        gain = "the same"
+    word = scenario.fit.sureness(high is not None and high / low < ROUGH, low, high)
+    return f"With {', '.join(scenario.changes)}: {gain} {what} at {where} ({then}, {now} today), {word}."
+
+
+def _changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
+    """The changed device's curve next to the present one's, with the assumptions."""
+    from calibrate.fitting.fit import PRESENT
+    from calibrate.fitting.fit_answer import NINETY, QUEUEING, knee_line, ninety_line
+    from calibrate.fitting.readings import users_at_knee
+
+    gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
+    rows = [
+        (
+            present.load_type.text(load),
+            units.format_rate(present.throughput_per_s[i]),
+            with_interval(units.format_rate, *changed.throughput_band(i)),
+            f"{round(gains[i]) + 0:+d} %",
+            units.format_duration(present.response_time_s[i]),
+            with_interval(units.format_duration, *changed.response_band(i)),
+        )
+        for i, load in enumerate(present.load)
+    ]
+    then = f"THEN ({100 * changed.level:g} % band)"
+    header = (present.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
+    first = []
+    fit = scenario.fit
+    if PRESENT in fit.details:  # the device behind users who think, or behind arrivals, whose depths nobody set
+        fit = replace(fit, load_type=Clients(noun="requests present"))
+    if fit.knee.load is not None:
+        first.append(labelled("THEN", f"{QUEUEING.lower()} at {knee_line(fit)}"))
+        first.append(labelled("THEN", f"{NINETY.lower()} {ninety_line(fit)}"))
+        if think_s := present.load_type.thinking_s:
+            users = with_interval(present.load_type.figure, *users_at_knee(scenario.fit, think_s))
+            first.append(labelled("THEN", f"{QUEUEING.lower()} at {present.load_type.in_full(users)}"))
+    first += [labelled("ASSUMES", assumption) for assumption in scenario.assumptions]
+    return "\n".join([*first, "", table(header, rows, left=0)])
+
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
@@ -104,9 +225,7 @@ def predict(
     slo: o.Objective = None,
     seal: Path | None = option("FILE", parsing.path, "Write the prediction, sealed by its hash."),
     what_if: Any = option(
-        "CHANGES",
-        what_ifs.what_if,
-        "Also the curve changed: workers=4:8, replicas=2, drives=1:2, service=0.5, latency=+50us.",
+        "CHANGES", what_if, "Also the curve changed: workers=4:8, replicas=2, drives=1:2, service=0.5, latency=+50us."
     ),
     target: float | None = option("RATE", parsing.per_second, "Also how many of it serve this rate, as 5k/s."),
     page: Page,
@@ -133,11 +252,11 @@ def predict(
     title = "Prediction" if len(curves) > 1 or not curves[0].fit.series else f"Prediction: {curves[0].fit.series}"
 
     def text() -> str:
-        blocks = ["\n".join(fits.first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
+        blocks = ["\n".join(first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
         for i, c in enumerate(curves):
             parts = _text(c, tails.get(c.fit.series), found.sweep, slo, several=len(curves) > 1, details=details)
             blocks.append(("" if i == 0 else "\n") + "\n\n".join(parts))
-        blocks += ["", *fits.last_lines(found, "--details: every parameter;   --report report.html: plots")]
+        blocks += ["", *last_lines(found, "--details: every parameter;   --report report.html: plots")]
         if sealed is not None:
             blocks.append(f"\n{sealed}\nsaved in {seal}; when it is measured: qsim compare DATA --prediction {seal}")
         return "\n".join(blocks)
@@ -157,17 +276,17 @@ def _fits(
     peak_iops: float | None,
     series: str | None,
     use: parsing.Numbers | None,
-) -> fits.CalibratedCurves:
+) -> CalibratedCurves:
     """The fits to predict from: of measured points, in a file, or of a data sheet."""
     if dataset is not None or columns is not None or use is not None or _holds_points(data):
         source = DataSource(data, dataset, columns)
-        return fits.calibrated(source, series, use, peak_iops=peak_iops, refusal="not predicted")
+        return calibrated(source, series, use, peak_iops=peak_iops, refusal="not predicted")
     if data:
         if peak_iops is not None:
             raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")
         kept = read_fits(Path(data[0]))
         names = known_series([f.series for f in kept], series)
-        return fits.CalibratedCurves([f for f in kept if f.series in names])
+        return CalibratedCurves([f for f in kept if f.series in names])
     if idle_latency is None or peak_iops is None:
         raise wrong_usage("nothing to predict from; give FIT (a file of qsim fit), or --idle-latency and --peak-iops")
     if idle_latency * peak_iops > MOST_OUTSTANDING:
@@ -175,7 +294,7 @@ def _fits(
             f"the sheet asks for {idle_latency * peak_iops:.3g} outstanding requests; is an idle latency of "
             f"{format_duration(idle_latency)} meant? Write it with its unit, as --idle-latency 80us"
         )
-    return fits.CalibratedCurves([calibrate.from_datasheet(idle_latency, peak_iops)])
+    return CalibratedCurves([calibrate.from_datasheet(idle_latency, peak_iops)])
 
 
 def _holds_points(data: Sequence[str]) -> bool:
@@ -193,14 +312,14 @@ def _predicted(
         capacity = None if target is None else capacity_for(fit, target, kind)
         return PredictedCurve(fit, calibrate.predict(fit, loads), capacity)
 
-    now = of(fit, at or _default_loads(fit), what_ifs.kind_of(change, "today's", 0))
+    now = of(fit, at or _default_loads(fit), _device_in_words(change, "today's", 0))
     if isinstance(at, PeakShare):
         now = replace(now, shares=at)
     if change is None:
         asked = now.under is not None or (now.shares is not None and fit.is_seen_through_chain)
         return replace(now, curve=calibrate.with_p99(fit, now.curve)) if asked else now
     scenario = calibrate.what_if(fit, change)
-    changed = of(scenario.fit, _load_of(now.curve), what_ifs.kind_of(change, "the changed", 1))
+    changed = of(scenario.fit, _load_of(now.curve), _device_in_words(change, "the changed", 1))
     return replace(now, then=(scenario, changed))
 
 
@@ -214,18 +333,18 @@ def _text(
     details: bool,
 ) -> Iterator[str]:
     """The answer, the curve (or the changed one), the tails; with ``details`` parameters."""
-    first = [*fits.asked_lines(c.fit, slo, sweep, c.under), *([str(c.capacity)] if c.capacity is not None else [])]
+    first = [*asked_lines(c.fit, slo, sweep, c.under), *([str(c.capacity)] if c.capacity is not None else [])]
     if c.then is not None:
         scenario, changed = c.then
-        first.append(what_ifs.answer(scenario, c.curve, changed.curve))
+        first.append(_gain(scenario, c.curve, changed.curve))
         first += [str(changed.capacity)] if changed.capacity is not None else []
-    own = [c.fit.series] if several else fits.first_lines("", [c.fit])
+    own = [c.fit.series] if several else first_lines("", [c.fit])
     yield "\n".join([*first, *own, *_share_lines(c), *_users_line(c)])
-    yield str(c.curve) if c.then is None else what_ifs.changed_table(scenario, c.curve, changed.curve)
+    yield str(c.curve) if c.then is None else _changed_table(scenario, c.curve, changed.curve)
     if tails is not None:
         yield "\n".join(tail_tables({c.fit.series: tails}) if details else tails_line({"": tails}))
     if details:
-        yield "\n".join([str(c.fit), *fits.scalability_lines(c.fit, sweep)])
+        yield "\n".join([str(c.fit), *scalability_lines(c.fit, sweep)])
 
 
 def _share_lines(c: PredictedCurve) -> Iterator[str]:
@@ -269,7 +388,7 @@ def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objec
     """A fit with its curve in JSON, the number of devices for a rate, and the same for the changed device."""
     from calibrate.fitting.readings import users_at_knee
 
-    document = {**fits.fit_document(c.fit, slo, sweep, c.under), "points": c.curve.to_dicts()}
+    document = {**fit_document(c.fit, slo, sweep, c.under), "points": c.curve.to_dicts()}
     if think_s := c.curve.load_type.thinking_s if c.fit.crossing is not None else 0.0:
         document["users"] = dict(zip(("load", "low", "high"), users_at_knee(c.fit, think_s), strict=True))
     if c.shares is not None:
