@@ -17,21 +17,6 @@ from typing import Any
 import typer
 
 from calibrate.cli.failures import CommandError
-from qsim.result import described_table, labelled, table
-
-__all__ = [
-    "CommandResult",
-    "complain",
-    "described_table",
-    "labelled",
-    "plain",
-    "print_json",
-    "remark",
-    "say",
-    "table",
-    "visible",
-    "warn",
-]
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tabs and line ends (C0, C1), marks of direction and line, and bytes that are not UTF-8."""

@@ -12,10 +12,11 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, table
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import DataSource, known_series, of_each, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.options import option
+from qsim.result import table
 
 if TYPE_CHECKING:
     from calibrate import Change

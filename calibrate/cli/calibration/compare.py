@@ -12,7 +12,7 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, labelled, table, warn
+from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.data import (
     CHANGED,
     DataSource,
@@ -29,7 +29,7 @@ from calibrate.cli.options import Page, conflicts, option
 from measure.findings import curve_name
 from measure.text_files import read_head
 from measure.units import counted
-from qsim.result import without_empty
+from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate import Comparison, Fit, SealedPrediction, Tails

@@ -11,7 +11,7 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, labelled
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new, write_fits
@@ -20,6 +20,7 @@ from calibrate.cli.parsing import Objective
 from measure.findings import curve_name
 from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
 from measure.units import counted, format_duration, with_interval
+from qsim.result import labelled
 
 if TYPE_CHECKING:
     from calibrate import Fit, NextLoad

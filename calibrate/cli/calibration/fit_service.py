@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import calibrate
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, labelled, warn
+from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new
 from calibrate.cli.options import Columns, Data, Dataset, Series, conflicts, flag, option
 from calibrate.cli.progress import Bar, part_of
 from measure.loads import ClosedLoad
+from qsim.result import labelled
 
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times

@@ -16,7 +16,7 @@ import numpy as np
 import calibrate
 import measure
 from calibrate.cli.calibration.fit import asked_lines, first_lines, fit_document
-from calibrate.cli.console import CommandResult, labelled
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import print_findings
 from calibrate.cli.measuring.run import DriveOptions, points_table
 from calibrate.cli.options import Page
@@ -27,6 +27,7 @@ from calibrate.inference.parameters import quantity
 from measure.command import HOST_BUSY
 from measure.loads import Load, ThroughputLoad
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant, with_interval
+from qsim.result import labelled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,7 +27,7 @@ from calibrate.cli.calibration.fit import (
     last_lines,
     scalability_lines,
 )
-from calibrate.cli.console import CommandResult, labelled, table, warn
+from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import read_fits
@@ -36,6 +36,7 @@ from measure import units
 from measure.loads import ArrivalRate, Bandwidth, Clients, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
 from measure.text_files import read_head
 from measure.units import format_duration, with_interval
+from qsim.result import labelled, table
 
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction, SealedPrediction, Tails

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import measure
-from calibrate.cli.console import CommandResult, labelled, table
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import audit_text, known_dataset
 from measure.units import counted
+from qsim.result import labelled, table
 
 if TYPE_CHECKING:
     from measure.datasets import DatasetInfo

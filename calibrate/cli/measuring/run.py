@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, described_table, plain
+from calibrate.cli.console import CommandResult, plain
 from calibrate.cli.data import print_findings
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.options import DryRun, OptionGroup, option
 from calibrate.cli.progress import Bar
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad
 from measure.units import counted, format_bandwidth, format_duration
+from qsim.result import described_table
 
 if TYPE_CHECKING:
     from measure import Sweep

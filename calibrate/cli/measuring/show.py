@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import CommandResult, labelled
+from calibrate.cli.console import CommandResult
 from calibrate.cli.data import NO_RATES, DataSource, audit_text, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Columns, Data, Page, Series, flag, option
 from calibrate.cli.parsing import parser, per_second, seconds
 from calibrate.cli.progress import Bar, part_of
 from measure.units import counted
+from qsim.result import labelled
 
 if TYPE_CHECKING:
     from calibrate import Fit

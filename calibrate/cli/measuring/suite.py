@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, labelled, warn
+from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import drawn, section_text
 from calibrate.cli.options import conflicts, flag, option, page_in
@@ -19,6 +19,7 @@ from measure.loads import ClosedLoad
 from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.runs import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
+from qsim.result import labelled
 
 if TYPE_CHECKING:
     from calibrate import Fit

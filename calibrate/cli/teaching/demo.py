@@ -15,7 +15,7 @@ import measure
 from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.calibration.knee import BUDGET, measure_knee, plan_knee, still_grows
-from calibrate.cli.console import CommandResult, labelled, remark
+from calibrate.cli.console import CommandResult, remark
 from calibrate.cli.data import audit_text
 from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.run import keeping, minutes, ramp_of
@@ -23,6 +23,7 @@ from calibrate.cli.options import flag, option, page_in
 from calibrate.cli.progress import Bar
 from measure.loads.memory_loads import DEFAULT_DELAYS, QUICK_DELAYS
 from measure.units import format_duration
+from qsim.result import labelled
 
 if TYPE_CHECKING:
     from calibrate import Comparison

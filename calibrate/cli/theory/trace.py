@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import qsim
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, described_table, table
+from calibrate.cli.console import CommandResult
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Page, conflicts, flag, option, requires
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of
 from calibrate.cli.theory.solve import value_text
+from qsim.result import described_table, table
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
