@@ -38,6 +38,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -49,14 +50,16 @@ from qsim._types import FloatArray
 class Spacing(NamedTuple):
     """Every whole number up to ``dense`` is a node; beyond, nodes lie sqrt(n) / ``per_deviation`` apart.
 
-    The number at many servers varies by about sqrt(n).
+    The number at many servers varies by about sqrt(n). Of ``MANY`` nodes and more, those are left out that are less
+    probable than others by e to the power ``unseen``, in all rows.
     """
 
     dense: int = 64
     per_deviation: float = 3.0
+    unseen: float = 32.0
 
 
-FINE, COARSE = Spacing(), Spacing(16, 1.5)
+FINE, COARSE = Spacing(), Spacing(16, 1.5, 16.0)
 """Coarse chains are mostly within 0.5 % of fine ones, and a third as large."""
 
 BISECTIONS = 20
@@ -67,8 +70,8 @@ LEAST, NEXT_TO_NONE = 1e-300, 1e-6
 NONE = -300.0
 """The logarithm of a probability that adds nothing, and whose products with others are still floats."""
 
-UNSEEN, MANY = 32.0, 32
-"""Of ``MANY`` nodes and more, those are left out that are less probable than others by e to this power, in all rows."""
+MANY = 32
+"""Shorter chains are kept whole."""
 
 _LOG_GAMMA = np.frompyfunc(math.lgamma, 1, 1)
 
@@ -133,7 +136,7 @@ class Curves:
         grid = _from_both_ends(population, self.spacing)
         work = self._work_to(grid)
         logs = np.subtract(_thinking_alone(population, think_time, self.spacing)[:, None], work, out=work)
-        chain = _stretched(grid, logs, self._full, variability, 0 * self._full)
+        chain = _stretched(grid, logs, self._full, variability, 0 * self._full, self.spacing.unseen)
         mean, less, variance = chain.moments(population)
         thinking, mean = np.maximum(-less, LEAST), np.maximum(mean, LEAST)  # either may be next to none
         variance = np.where(mean < NEXT_TO_NONE, mean, variance)  # as of the Poisson law, which it then is
@@ -162,7 +165,7 @@ class Curves:
         full, v, ratio = (np.broadcast_to(each, rate.shape).ravel() for each in (self._full, variability, ratio))
         logs = np.multiply.outer(self._grid.present, np.log(np.maximum(rate, LEAST)))
         logs -= self._work.reshape(len(logs), *(1,) * (rate.ndim - 1), -1)
-        chain = _stretched(self._grid, logs.reshape(len(logs), -1), full, v, ratio)
+        chain = _stretched(self._grid, logs.reshape(len(logs), -1), full, v, ratio, self.spacing.unseen)
         mean, _, variance = chain.moments()
         if gap_scv < 1:
             busy = rate.ravel() / np.exp(np.broadcast_to(self.log_rate.max(axis=1), rate.shape).ravel())
@@ -251,7 +254,16 @@ def _summed(n: FloatArray, log_rate: FloatArray, first: FloatArray, out: FloatAr
     out[0] = first
     np.multiply(log_rate[1:], half + 0.5, out=out[1:])
     out[1:] += (half - 0.5) * log_rate[:-1]
-    np.cumsum(out, axis=0, out=out)
+    _sum_up(out)
+
+
+def _sum_up(rows: FloatArray) -> None:
+    """Adds to each of the ``rows`` (m, w) all before it. numpy does so column by column: slow where these are many."""
+    if rows.shape[0] > rows.shape[1]:
+        np.cumsum(rows, axis=0, out=rows)
+        return
+    for before, row in pairwise(rows):
+        np.add(row, before, out=row)
 
 
 def _interpolated(n: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
@@ -346,7 +358,7 @@ class _Chain:
 
 
 def _stretched(
-    grid: _Grid, logs: FloatArray, full: FloatArray, variability: FloatArray | float, ratio: FloatArray
+    grid: _Grid, logs: FloatArray, full: FloatArray, variability: FloatArray | float, ratio: FloatArray, unseen: float
 ) -> _Chain:
     """The chain of ``logs`` (m, w) of p on the ``grid``, with waiting stretched by ``variability``, one or (w,).
 
@@ -354,7 +366,7 @@ def _stretched(
     waits. What is not waiting stays in proportion, and so does the chance to wait.
     """
     v = np.maximum(variability, NEXT_TO_NONE) + 0 * full
-    grid, logs, ratio = _likely(grid, logs, v, ratio)
+    grid, logs, ratio = _likely(grid, logs, v, ratio, unseen)
     p, more = _p(logs, ratio)
     if (v == 1).all():
         return _Chain(grid, p, more, ratio)
@@ -373,7 +385,9 @@ def _stretched(
     return _Chain(grid, p, beyond * alike, ratio)
 
 
-def _likely(grid: _Grid, logs: FloatArray, v: FloatArray, ratio: FloatArray) -> tuple[_Grid, FloatArray, FloatArray]:
+def _likely(
+    grid: _Grid, logs: FloatArray, v: FloatArray, ratio: FloatArray, unseen: float
+) -> tuple[_Grid, FloatArray, FloatArray]:
     """The part of a chain that is seen, with ``logs`` of at most 0; ``v`` (w,) stretches what falls off.
 
     Few of the many may be present, or all but a few: what is at either end does not hide the others.
@@ -383,7 +397,7 @@ def _likely(grid: _Grid, logs: FloatArray, v: FloatArray, ratio: FloatArray) -> 
     top = np.maximum(np.maximum(logs[0], logs[-1]), inner)
     first, end = 0, size
     if size > MANY:
-        least = inner - UNSEEN * np.maximum(v, 1.0)
+        least = inner - unseen * np.maximum(v, 1.0)
         seen = (logs > least).any(axis=1)
         seen[-1] |= (logs[-1] - 3 * np.log1p(-ratio) > least).any()  # as the variance of what is geometric
         first, end = int(seen.argmax()), size - int(seen[::-1].argmax())
@@ -408,7 +422,8 @@ def _stretch(logs: FloatArray, width: FloatArray, above: FloatArray, v: FloatArr
     waiting = np.maximum(above[1:], 0.0)
     np.minimum(waiting, width, out=waiting)
     longer *= np.copysign(waiting, apart, out=waiting)
-    logs[1:] += np.cumsum(longer, axis=0, out=longer)
+    _sum_up(longer)
+    logs[1:] += longer
     logs -= logs.max(axis=0)
     return logs
 
