@@ -101,7 +101,8 @@ def table_of(
     found: list[_Nodes] = []
     for stratum in strata:
         free = [i for i, name in enumerate(names) if name not in stratum.fixed and i != scaled]
-        found += _stratum(parameters, stratum, free, NODES, lambda v: fitted.of_curves(log_curve(v)))
+        sets = _stratum(parameters, stratum, free, NODES, lambda v: fitted.of_curves(log_curve(v)))
+        found += sets.weighted(stratum.share)
     return _table(found, fitted.sizes, scaled, fitted.scale_precision)
 
 
@@ -116,7 +117,8 @@ def table_by_likelihood(
     """The table of weights of a model whose misfit is not additive, by the likelihood itself.
 
     ``log_likelihood`` maps parameters (n, d) in natural units to the log likelihoods (sizes, n) of the sizes of
-    ``misfit``. A set has at most ``count`` nodes.
+    ``misfit``. A set has at most ``count`` nodes. Likelihoods cost time, so a stratum begins where the one before it
+    found the weight, its own free parameters beside.
     """
     sizes, log_prior = misfit.sizes()
 
@@ -125,10 +127,13 @@ def table_by_likelihood(
         return log_like, np.zeros_like(log_like)
 
     found: list[_Nodes] = []
+    counts = [min(count, most) for most in NODES]
+    near = None
     for stratum in strata:
         free = [i for i, p in enumerate(parameters) if p.name not in stratum.fixed]
-        counts = [min(count, most) for most in NODES]
-        found += _stratum(parameters, stratum, free, counts, weighted, how, _log_weight(found))
+        sets = _stratum(parameters, stratum, free, counts, weighted, how, _log_weight(found), near)
+        found += sets.weighted(stratum.share)
+        near = sets.refined.beside(free, len(parameters)) if sets.refined else near
     return _table(found, sizes, None, np.zeros_like(sizes), how.rows)
 
 
@@ -148,8 +153,12 @@ def _stratum(
     likelihood: Callable[[Array], tuple[Array, Array]],
     how: Refining = REFINING,
     others: float = -math.inf,
-) -> list[_Nodes]:
-    """The nodes of one stratum, set by set, weighted by the prior; ``others`` is the log weight of other strata."""
+    near: _Set | None = None,
+) -> _Sets:
+    """The nodes of one stratum, set by set.
+
+    ``others`` is the log weight of other strata, and ``near`` a set of all parameters to begin with beside the prior.
+    """
     fixed = np.array([[stratum.fixed.get(p.name, 1.0)] for p in parameters])
     median, sd, low, high = np.reshape([_prior(parameters[i]) for i in free], (len(free), 4, 1)).swapaxes(0, 1)
 
@@ -160,7 +169,9 @@ def _stratum(
 
     found = _Sets(_Set(np.zeros(len(free)), np.eye(len(free))), counts[min(len(free), 2)], nodes_at)
     if not free:
-        return found.weighted(stratum.share)
+        return found
+    if near is not None:
+        found.add(near.among(free))
     rest = others - math.log(stratum.share)
     share, worth = found.shares(rest)
     for size in range(len(share)):
@@ -172,7 +183,7 @@ def _stratum(
             share, worth = found.shares(rest)
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
-    return found.weighted(stratum.share)
+    return found
 
 
 def _prior(p: Parameter) -> tuple[float, float, float, float]:
@@ -217,6 +228,11 @@ class _Sets:
         self._most = most
         self._likelihood = np.concatenate([self._likelihood, _exp(nodes.log_like - most[:, None])], axis=1)
 
+    @property
+    def refined(self) -> _Set | None:
+        """The last set beside the prior."""
+        return self._sets[-1] if len(self._sets) > 1 else None
+
     def shares(self, others: float) -> tuple[Array, Array]:
         """Each size's share of the whole weight, and its effective number of nodes (sizes,).
 
@@ -244,6 +260,18 @@ class _Set:
     def nodes(self, count: int, after: int) -> Array:
         """Evenly spread nodes (f, count), those after the first ``after`` of the sequence."""
         return np.asarray(self.middle[:, None] + self.factor @ normal_nodes(count, len(self.middle), after).T)
+
+    def among(self, some: Sequence[int]) -> _Set:
+        """The distribution of ``some`` of the deviates."""
+        covariance = self.factor @ self.factor.T
+        return _Set(self.middle[some], np.linalg.cholesky(covariance[np.ix_(some, some)]))
+
+    def beside(self, places: Sequence[int], count: int) -> _Set:
+        """The distribution of ``count`` deviates, those at ``places`` being these and the others of the prior."""
+        middle, factor = np.zeros(count), np.eye(count)
+        middle[places] = self.middle
+        factor[np.ix_(places, places)] = self.factor
+        return _Set(middle, factor)
 
     @cached_property
     def to_unit(self) -> Array:

@@ -197,6 +197,30 @@ def test_what_another_part_of_the_prior_makes_improbable_is_looked_at_less_and_w
     assert weight == pytest.approx(odds / (1 + odds), abs=0.002)
 
 
+def test_a_part_of_the_prior_begins_where_the_one_before_it_found_the_weight() -> None:
+    centre, widths = np.array([0.8, -0.5]), np.array([1e-3, 0.03])  # log a and log b of one measurement
+    looked: list[int] = []
+
+    def log_likelihood(values: np.ndarray) -> np.ndarray:
+        looked.append(int((values[:, 1] != 1).any()))
+        return -0.5 * np.sum(((np.log(values) - centre) / widths) ** 2, axis=1)[None]
+
+    def found_by(*strata: Stratum) -> tuple[np.ndarray, int]:  # means and widths, and how often b was looked for
+        looked.clear()
+        a, b = (Parameter(name, "", 1e-9, 1e9, 1.0, 1.0) for name in "ab")
+        table = table_by_likelihood((a, b), strata, log_likelihood, MisfitPrior(0.05, 1e-12), 256)
+        logs = np.log(table.values)
+        mean = table.weight @ logs
+        return np.array([mean, np.sqrt(table.weight @ (logs - mean) ** 2)]), sum(looked)
+
+    alone, sets_alone = found_by(Stratum(1.0))
+    after, sets_after = found_by(Stratum(0.1, {"b": 1.0}), Stratum(0.9))
+    assert sets_after < sets_alone
+    for found in (alone, after):
+        np.testing.assert_allclose((found[0] - centre / (1 + widths**2)) / widths, 0, atol=0.1)
+        np.testing.assert_allclose(found[1], widths, rtol=0.1)
+
+
 def test_a_parameter_without_a_prior_is_refused() -> None:
     with pytest.raises(ValueError, match="N has no prior"):
         table_of(
