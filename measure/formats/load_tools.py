@@ -18,7 +18,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.formats.server_reports import CLOSED_LOOP, ServerRun, each_run, lacking, load_of_a_count, parts_of
 from measure.loads import Gaps
-from measure.units import parse_duration
+from measure.units import format_rate, parse_duration
 
 Fields = dict[str, list[float]]
 """What was found: each field, as <n2> or <r>, with its values in the order of the text."""
@@ -196,16 +196,20 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
             raise lacking(what, name)
     rate, mean = _throughput(found, first, count, name), _weighted(found)
     clients = math.prod(_clients(found)) or None
-    asked = first.get("asked") if tool.arrivals else None
-    if asked:
-        span = first.get("span") or count / rate
-        asked = load_of_a_count(rate, mean or 0.0, asked, span)
-    if not asked and clients is None and mean is None:
-        raise lacking("mean response time", name)
     is_one_kind = len(found.get("w", ())) < 2
     percentiles = {p: t for key, p in _PERCENTILES.items() if is_one_kind and (t := first.get(key))}
+    asked = first.get("asked") if tool.arrivals else None
+    if asked:
+        asked = load_of_a_count(rate, mean or 0.0, asked, first.get("span") or count / rate, percentiles)
+    if not asked and clients is None and mean is None:
+        raise lacking("mean response time", name)
     deviation = first.get("s", 0.0)
     notes = [tool.note] if tool.note else [] if asked or not percentiles else [CLOSED_LOOP]
+    if asked and asked > first["asked"]:
+        notes.append(
+            f"{tool.name} does not print the rate that was asked for: about {format_rate(asked)}, as the queue grew "
+            "all along, and answers took up to twice their mean"
+        )
     if clients and (spread := first.get("spread", clients)) > clients:
         divided = f"{spread:g} connections over {first['n']:g} threads are {clients:g}"
         notes.append(f"{divided}: {tool.name} divides them evenly")

@@ -224,13 +224,13 @@ def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
             "--percentile-metrics ttft,tpot,itl,e2el"
         )
     seconds = float(found.get("duration") or completed / rate)
-    load = load_of_a_count(rate, mean, float(asked), seconds) if opened and asked is not None else None
+    percents = {p: _time_ms(found, key, mean) for p, key in _E2E.items() if _time_ms(found, key, mean)}
+    load = load_of_a_count(rate, mean, float(asked), seconds, percents) if opened and asked is not None else None
     if not opened and at_once is None:
         raise DataError(
             f"{name}: all requests were sent at once (request_rate inf, no max_concurrency), so that no load held; run "
             "the benchmark with --max-concurrency N or --request-rate R"
         )
-    percents = {p: _time_ms(found, key, mean) for p, key in _E2E.items() if _time_ms(found, key, mean)}
     notes = [f"{found['failed']:g} requests failed and are left out"] if found.get("failed") else []
     rounds = completed / float(at_once or math.inf)
     if not mean and 0 < rounds < FEW_ROUNDS:

@@ -1,5 +1,6 @@
 """Services measured at arrival rates, and drives watched in production, are calibrated through the chain."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,33 @@ def test_wrk2_holds_rates_and_its_percentiles_leave_nothing_out() -> None:
     assert sweep.points["latency_s"].tolist() == pytest.approx([0.98e-3, 0.644e-3], rel=0.01)
     assert not any("coordinated omission" in f.message for f in sweep.findings)
     assert load(KINDS / "wrk2" / "r1000.txt").points["latency_p99_s"].tolist() == pytest.approx([0.0553])
+
+
+def test_a_rate_beyond_the_capacity_of_a_service_is_no_response_though_its_last_answer_is_awaited() -> None:
+    overloaded = KINDS / "vegeta-overload"  # real: one worker of 10 ms, asked for 130 a second for 15 s
+    for last in ("r130.txt", "r130.json"):
+        (point,) = load(overloaded / last).points.to_dict("records")
+        assert (point["load"], point["throughput_per_s"]) == pytest.approx((130.06, 99.99), abs=0.01)
+    made = fit(load(sorted(overloaded.glob("*.txt"))))
+    assert made.notes[0] == "of 130 /s asked for 100 /s came: the capacity, and no response"
+    assert made.parameters["Xmax"].estimate == pytest.approx(100, rel=0.05)
+    assert made.parameters["R1"].estimate == pytest.approx(0.01, rel=0.15)
+    assert (made.is_far_off, made.never_waits) == (False, "")
+
+
+def test_answers_that_grew_all_along_tell_a_rate_that_the_tool_does_not_print(tmp_path: Path) -> None:
+    said = (KINDS / "wrk2" / "r1000.txt").read_text()
+    assert load(KINDS / "wrk2" / "r1000.txt").points["load"].tolist() == [995.3]
+    percentiles = {"50.000": "2.50s", "75.000": "3.75s", "90.000": "4.50s", "99.000": "4.95s", "99.900": "4.99s"}
+    for percent, time in percentiles.items():
+        said = re.sub(rf" {re.escape(percent)}%.*", f" {percent}%    {time}", said)
+    grown = tmp_path / "r1200.txt"
+    grown.write_text(re.sub("Latency    23.98ms   16.68ms  62.40ms", "Latency     2.50s     1.44s    5.00s", said))
+    sweep = load(grown)
+    (point,) = sweep.points.to_dict("records")
+    assert point["throughput_per_s"] == 995.3
+    assert any("does not print the rate that was asked for: about 1.19 k/s" in f.message for f in sweep.findings)
+    assert point["load"] == pytest.approx(995.3 / (1 - 5 / 30), rel=1e-3)  # a sixth of 30 s was still queued
 
 
 def test_a_service_that_answers_sooner_at_a_higher_rate_keeps_the_model_that_sleeps() -> None:
