@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.fit import ALSO, NOTHING_USED, USED, Fit
+from calibrate.fitting.fit import ALSO, CAPACITY, NOTHING_USED, USED, Fit
 from calibrate.fitting.own_load import PLAIN, SHARED, plain_p_norm
 from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import LEVEL, LOWEST_LEVEL, Estimate
@@ -111,6 +111,7 @@ def fit_points(
     pairs = [(p, np.column_stack([p.load, p.throughput_per_s]).tolist()) for p in points.also]
     also = [{**p.load_type.to_dict(), "points": of_kind} for p, of_kind in pairs]
     plain = plain_p_norm(points) if peak is None and curve_model.plain is not None else None
+    told = {ALSO: also, PLAIN: plain, CAPACITY: points.capacity_per_s}
     return Fit(
         model=curve_model.name,
         assumption=curve_model.assumption + (SHARED if plain else ""),
@@ -123,7 +124,7 @@ def fit_points(
         points=points,
         between_runs=points.between_runs,
         known_peak_per_s=peak,
-        details={**({ALSO: also} if also else {}), **({PLAIN: plain} if plain else {})},
+        details={name: fact for name, fact in told.items() if fact},
         **used,
     )
 
@@ -269,11 +270,20 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
             f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
             f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place_of(fit.used[worst])}.",
             "what the model assumes is not true of this device, or the points are not of one device.",
-            "see the other models: qsim compare DATA --report FILE.",
+            f"{_even_gaps(fit, worst)}see the other models: qsim compare DATA --report FILE.",
             fit.series,
             float(fit.used[worst]),
         ),
     )
+
+
+def _even_gaps(fit: Fit, worst: int) -> str:
+    """What to say where Poisson arrivals are assumed, and would have waited longer at the ``worst`` point."""
+    load = fit.load_type
+    told = not isinstance(load, ArrivalRate) or load.gaps != "poisson" or ORIGIN_OF_KIND in fit.details
+    if told or fit.over_measured[worst] < 1:
+        return ""
+    return "Poisson arrivals were assumed; if the requests were sent in even gaps, say so: --columns gaps=paced. Else "
 
 
 def on_course(sweep: Sweep) -> list[float]:

@@ -50,6 +50,9 @@ PRESENT = "most requests present"
 ALSO = "also calibrated on"
 """The key in a fit's details of points under other kinds of load: each load with ``points`` of load and throughput."""
 
+CAPACITY = "capacity, 1/s"
+"""The throughput where a higher rate was asked for; it tells the peak, of which no rate that was served need tell."""
+
 PEAK, BANDWIDTH = "Xmax", "B"
 """The names of the peak throughput among the parameters of a closed or open model, and of a memory's."""
 
@@ -187,9 +190,10 @@ class Fit(Result):
     def never_waits(self) -> str:
         """What to measure where requests hardly wait at any rate of arrivals, so that none tells the peak; else empty.
 
-        Even gaps at a constant service are such up to the peak itself.
+        Even gaps at a constant service are such up to the peak itself, which a rate beyond it tells.
         """
-        if not isinstance(self.load_type, ArrivalRate) or not self.used or self.known_peak_per_s is not None:
+        known = self.known_peak_per_s is not None or CAPACITY in self.details
+        if not isinstance(self.load_type, ArrivalRate) or not self.used or known:
             return ""
         least, most = min(self.used_response_s), max(self.used_response_s)
         if most >= BUSY * least:
@@ -282,13 +286,18 @@ class Fit(Result):
         return still_rises(self)
 
     @cached_property
-    def missed(self) -> Array:
-        """The relative error of the model at each point that it was calibrated on."""
+    def over_measured(self) -> Array:
+        """The model over what was measured, at each point that it was calibrated on."""
         response = isinstance(self.load_type, ThroughputLoad)
         measured = self.used_response_s if response else self.used_throughput_per_s
         curve = self.curve_model.curve(self.table.values, np.array(self.used))[1 if response else 0]
         middle = np.exp(self.table.weight @ np.log(curve))  # a prediction would add the misfit
-        return np.asarray(np.abs(middle / np.array(measured) - 1))
+        return np.asarray(middle / np.array(measured))
+
+    @property
+    def missed(self) -> Array:
+        """The relative error of the model at each point that it was calibrated on."""
+        return np.abs(self.over_measured - 1)
 
     @property
     def is_far_off(self) -> bool:

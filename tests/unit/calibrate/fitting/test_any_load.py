@@ -5,9 +5,11 @@ import pytest
 from made_up import points_at
 
 from calibrate import Fit, fit, from_datasheet, predict, with_p99
+from calibrate.fitting.calibrating import missing_its_own_points
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Clients, Depth, InjectedDelay
+from measure.loads.arrival_rate import Gaps
 from qsim import (
     Arrivals,
     Delay,
@@ -161,6 +163,31 @@ def test_even_gaps_at_constant_service_hold_no_information_on_the_peak_and_the_f
     assert any("not supported by these data" in doubt for doubt in flat.predict(Depth([8])).doubts)
     one = fit(evenly_spaced([15.0, 65.0, 90.0], [0.0104, 0.0103, 0.0107]), model="p-norm with onset, any load")
     assert ", sure" not in "\n".join(repr(one).splitlines()[1:3])  # its narrow interval is the prior's
+
+
+def with_one_rate_beyond_the_peak(gaps: Gaps) -> Sweep:
+    rates, asked = [15.0, 65.0, 90.0, 100.0], [15.0, 65.0, 90.0, 130.0]
+    points = points_at(asked, rates, [0.0104, 0.0103, 0.0107, 4.0], asked_rate_per_s=asked)
+    return Sweep(points, ArrivalRate(gaps=gaps))
+
+
+def test_one_rate_beyond_the_peak_tells_it_where_even_gaps_never_wait() -> None:
+    made = fit(with_one_rate_beyond_the_peak("paced"))
+    told = repr(made)
+    assert "of 130 /s asked for 100 /s came: the capacity, and no response" in made.notes
+    assert "ASSUMED" not in told
+    assert "assumed" not in told
+    for kept in (made, Fit.from_dict(made.to_dict())):
+        assert kept.never_waits == ""
+        closed = kept.predict(Depth([1, 4, 64]))
+        np.testing.assert_allclose(closed.throughput_per_s, [96, 100, 100], rtol=0.06)
+        assert not any("no rate that was measured tells the peak" in doubt for doubt in closed.doubts)
+
+
+def test_poisson_arrivals_that_were_assumed_and_would_have_waited_are_asked_about() -> None:
+    (warning,) = missing_its_own_points(fit(with_one_rate_beyond_the_peak("poisson")))
+    assert "if the requests were sent in even gaps, say so: --columns gaps=paced. Else see" in warning.remedy
+    assert missing_its_own_points(fit(with_one_rate_beyond_the_peak("paced"))) == ()
 
 
 def test_rates_at_which_requests_wait_tell_the_peak() -> None:
