@@ -41,12 +41,16 @@ DISK = ("disk", "closed", "disk", "poisson")
 LOCUST_OWN = "Locust's own client"
 """Users who think under a client that itself adds a tenth to an answer: shown, and left out of the last rows."""
 
+BEYOND, PACED_AND_BEYOND = "beyond", "paced with one rate beyond the peak"
+"""Even gaps at 1.3 times the peak, and the calibration that has its capacity beside three rates that were served."""
+
 LOADS: dict[str, Load] = {
     "closed": Depth(),
     "thinking": Clients(think=THINK_S, noun="users"),
     **dict.fromkeys(("Locust", LOCUST_OWN), Clients(think=THINK_S, noun="users")),
     "poisson": ArrivalRate(),
     "paced": ArrivalRate(gaps="paced"),
+    PACED_AND_BEYOND: ArrivalRate(gaps="paced"),
 }
 TRUE_SERVICE_S = {"drive": 3e-3, "service": 10e-3, "database": 10e-3}
 
@@ -85,18 +89,24 @@ class Measured:
 
 def measured(table: pd.DataFrame) -> Iterator[Measured]:
     """Each device under each load, of the repeats that the machine did not disturb."""
-    for (device, kind), rows in table.groupby(["device", "kind"], sort=False):
+    is_beyond = table["kind"] == BEYOND
+    for (device, kind), rows in table[~is_beyond].groupby(["device", "kind"], sort=False):
         late = rows["woken_late_s"].fillna(0.0)
         calmest = late.groupby(rows["load"]).transform("min")
         calm = rows[(late <= CALM_S) | (late == calmest)]
         yield Measured(str(device), str(kind), _points(calm, LOADS[str(kind)]))
+        beyond = table[is_beyond & (table["device"] == device)]
+        if kind == "paced" and len(beyond):
+            both = _points(pd.concat([calm, beyond]), LOADS[PACED_AND_BEYOND])
+            yield Measured(str(device), PACED_AND_BEYOND, both)
 
 
 def _points(rows: pd.DataFrame, load: Load) -> Points:
     """As the readers give them. wrk's mean latency has answers of requests that it did not send: N / X is taken."""
     sent = rows.assign(series="measured", repeat=rows.groupby("load").cumcount())
     if isinstance(load, ArrivalRate):
-        sent["load"] = rows.groupby("load")["throughput_per_s"].transform("mean")
+        came = rows.groupby("load")["throughput_per_s"].transform("mean")
+        sent["load"] = came.where(rows["kind"] != BEYOND, rows["load"])
     is_service = rows["device"].str.startswith(("service", "database")).all()
     if is_service:  # of services the readers give no numbers of requests
         sent = sent.drop(columns="requests")
@@ -108,7 +118,7 @@ def _points(rows: pd.DataFrame, load: Load) -> Points:
         scv = float(((lone["latency_sd_s"] / lone["latency_s"]) ** 2).mean())
         points = replace(points, facts=ClosedFacts(LoneRequests(scv, float(lone["latency_s"].min()))))
     if isinstance(load, ArrivalRate):
-        points = replace(points, facts=OpenFacts(of_service=True))
+        points = replace(points, facts=OpenFacts(of_service=True, capacity_per_s=points.capacity_per_s))
     return points
 
 
@@ -199,7 +209,7 @@ def table(data: Path = DATA) -> str:
 
 def pairs(found: Sequence[Measured]) -> list[Judged]:
     """Every kind of load of a device from every other."""
-    alike = [(a, b) for a in found for b in found if a.device == b.device]
+    alike = [(a, b) for a in found for b in found if a.device == b.device and b.kind != PACED_AND_BEYOND]
     return [judged(a, b) for a, b in alike if LOADS[a.kind] != LOADS[b.kind]]
 
 
@@ -212,10 +222,13 @@ def _errors(all_of_them: Sequence[Judged]) -> Iterator[str]:
         groups.setdefault(f"{tool}, {law}, {one.seen.kind} → {one.asked.kind}", []).append(one)
     precise = [one for one in all_of_them if not one.of_slow_client]
     last = {
-        "**all whose calibration shows a queue**": [one for one in precise if not one.never_waits],
+        "**all whose calibration shows a queue**": [
+            one for one in precise if not one.never_waits and one.seen.kind != PACED_AND_BEYOND
+        ],
         "**no queue in the calibration** (service, constant, paced → closed, thinking)": [
             one for one in precise if one.never_waits
         ],
+        "**the same with one rate beyond the peak**": [one for one in precise if one.seen.kind == PACED_AND_BEYOND],
         "**all from and to Locust's own client**": [one for one in all_of_them if one.of_slow_client],
     }
     groups |= {name: some for name, some in last.items() if some}

@@ -4,7 +4,8 @@
 
 Drives are nbdkit's (``measure.known_device``), of 3 ms, under fio: depths, and jobs whose requests are Poisson.
 Services are HTTP servers of 10 ms: wrk's connections, users of k6 and of Locust who wait for 100 ms (Locust's with a
-plain connection, and with its own client), and vegeta's evenly spaced requests. Databases are PostgreSQL behind a pool
+plain connection, and with its own client), and vegeta's evenly spaced requests, of constant services also at 1.3 times
+the peak. Databases are PostgreSQL behind a pool
 (``known_database``), of queries of 10 ms: pgbench's clients, and its Poisson rates. Each has 1 or 4 servers and
 constant or exponential times. All loads are measured twice, in rounds. What was measured before is kept, so that the
 same command goes on. Servers and tools may run before other programs: ``chrt -r 5``. K6, LOCUST and VEGETA are the
@@ -42,6 +43,9 @@ from qsim import Deterministic, Exponential
 REPEATS = 2
 SHARES = (0.15, 0.3, 0.5, 0.65, 0.8, 0.9)
 """Arrival rates, as shares of the peak."""
+
+BEYOND, BEYOND_SHARE = "beyond", 1.3
+"""Evenly spaced requests of which a quarter do not come: of constant services, which else hold no queue."""
 
 DRIVE_S, SERVICE_S, THINK_S = 3e-3, 10e-3, 0.1
 DEPTHS = {1: (1, 2, 3, 4, 8, 16), 4: (1, 2, 4, 8, 16, 32)}
@@ -217,6 +221,8 @@ def measure_service(known: Known, folder: Path, seconds: float) -> None:
         *((LOCUST_OWN, partial(by_locust, client="Own"), n, seconds * 0.75) for n in USERS[servers]),
         *(("paced", by_vegeta, rate, seconds) for rate in known.rates),
     ]
+    if known.law == "constant":
+        loads.append((BEYOND, by_vegeta, round(BEYOND_SHARE * known.truth.peak_throughput_per_s, 1), seconds))
     with http_server(known.truth) as url:
         for repeat in range(REPEATS):
             for kind, tool, value, lasts in loads:
@@ -280,14 +286,15 @@ def _printed_rows(place: Path, kind: str) -> Iterator[dict[str, float]]:
     for path in place.iterdir():
         at, repeat = path.name.rsplit(".", 1)
         tool = "pgbench" if kind == "database" else TOOLS.get(place.name, "")
-        yield {"load": float(at), "repeat": int(repeat), **_read(tool, path.read_text())}
+        yield {"load": float(at), "repeat": int(repeat), **_read(tool, path.read_text(), place.name)}
 
 
-def _read(tool: str, text: str) -> dict[str, float]:
+def _read(tool: str, text: str, kind: str) -> dict[str, float]:
     if not tool:  # vegeta's JSON
         said = json.loads(text)
         mean_s = said["latencies"]["mean"] / 1e9
-        return {"throughput_per_s": said["rate"], "latency_s": mean_s, "requests": said["requests"]}
+        came = said["rate"] if kind != BEYOND else said["throughput"]
+        return {"throughput_per_s": came, "latency_s": mean_s, "requests": said["requests"]}
     run = runs_in(text, tool)[0]
     return {
         "throughput_per_s": run.throughput_per_s,
