@@ -14,7 +14,7 @@ def test_one_kind_of_load_predicts_the_others_within_the_errors_of_the_page() ->
     found = any_load.pairs(known)
     off = np.concatenate([abs(one.ratio["qsim"] - 1) for one in found])
     inside = np.concatenate([one.inside for one in found])
-    assert off.size == 432
+    assert off.size == 480
     assert np.median(off) < 0.1
     assert 0.85 <= inside.mean() <= 0.97
     for name in ("M/G/c", "M/M/c", "X R for N"):

@@ -181,7 +181,7 @@ def test_of_users_who_think_the_curve_is_followed_to_where_it_has_90_percent() -
     made = fit(Sweep(points_at(users, rates, users / rates - 1.0), load_type=Clients(think=1.0)))
     for near in (made.ninety.load / 3, made.ninety.load, 3 * made.ninety.load):
         found = _first_on_the_curve(made, 0.9 * made.peak.estimate, near)
-        assert found == pytest.approx(made.ninety.load, rel=2e-3)
+        assert found == pytest.approx(made.ninety.load, rel=3e-3)
     assert _first_on_the_curve(made, 1.1 * made.peak.estimate, 100.0) is None
     assert _first_on_the_curve(made, 1e-3, 100.0) == 1.0
 
