@@ -16,9 +16,17 @@ from importlib.resources import files
 from typing import Any
 
 from measure.errors import DataError
-from measure.formats.server_reports import CLOSED_LOOP, ServerRun, each_run, lacking, load_of_a_count, parts_of
+from measure.formats.server_reports import (
+    CLOSED_LOOP,
+    ServerRun,
+    each_run,
+    inferred,
+    lacking,
+    load_of_a_count,
+    parts_of,
+)
 from measure.loads import Gaps
-from measure.units import format_rate, parse_duration
+from measure.units import parse_duration
 
 Fields = dict[str, list[float]]
 """What was found: each field, as <n2> or <r>, with its values in the order of the text."""
@@ -206,10 +214,7 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     deviation = first.get("s", 0.0)
     notes = [tool.note] if tool.note else [] if asked or not percentiles else [CLOSED_LOOP]
     if asked and asked > first["asked"]:
-        notes.append(
-            f"{tool.name} does not print the rate that was asked for: about {format_rate(asked)}, as the queue grew "
-            "all along, and answers took up to twice their mean"
-        )
+        notes.append(inferred(tool.name, asked))
     if clients and (spread := first.get("spread", clients)) > clients:
         divided = f"{spread:g} connections over {first['n']:g} threads are {clients:g}"
         notes.append(f"{divided}: {tool.name} divides them evenly")

@@ -19,7 +19,7 @@ from measure.formats.which_kind import FEW_BUSY, FROM_TOOL, NO_PAUSE, ORIGIN_OF_
 from measure.loads import ArrivalRate, CountedLoad, Gaps, Load, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, Provenance, computed, told
 from measure.sweep import Sweep
-from measure.units import plain_number
+from measure.units import format_rate, plain_number
 
 NEAR_WHOLE = 0.1
 """X R is rounded to a whole number of clients within this relative distance, where the tool prints no number."""
@@ -309,8 +309,7 @@ def load_of_a_count(
 ) -> float:
     """The rate of a run that ends with its last answer: as it came, where the wait for that explains the rest.
 
-    Not where a queue grew all along: then more was asked for than came. Where that is not printed it is inferred. The
-    last of the answers, which came at the capacity X, took twice the mean: in T seconds X T = asked (T - 2 R).
+    Not where a queue grew all along: then more was asked for than came.
 
     >>> round(load_of_a_count(100.0, 2.25, 130.0, 19.5, {50.0: 2.25, 99.0: 4.46}))
     130
@@ -320,8 +319,7 @@ def load_of_a_count(
     100
     """
     if grew_all_along(mean_s, percentiles):
-        came = 1 - 2 * mean_s / max(seconds, 1e-9)
-        return asked if asked > rate or came <= 0 else rate / came
+        return asked if asked > rate else rate_of_growth(rate, mean_s, seconds)
     return rate if rate < asked <= rate * (1 + LAST_ANSWER * mean_s / max(seconds, 1e-9)) else asked
 
 
@@ -330,3 +328,20 @@ def grew_all_along(mean_s: float, percentiles: Mapping[float, float]) -> bool:
     known = {p: time for p, time in percentiles.items() if p <= 99}
     near = all(abs(time / (mean_s * p / 50) - 1) < EVENLY for p, time in known.items()) if mean_s > 0 else False
     return near and 50.0 in known and max(known) >= 90
+
+
+def rate_of_growth(rate: float, mean_s: float, seconds: float) -> float:
+    """The rate asked for in a run of T ``seconds`` in which the queue grew all along, where the tool does not print it.
+
+    The last of the answers, which came at the capacity X, took twice the mean R: X T = asked (T - 2 R).
+    """
+    sent_s = seconds - 2 * mean_s
+    return rate * seconds / sent_s if sent_s > 0 else rate
+
+
+def inferred(tool: str, asked: float) -> str:
+    """That the rate asked for was inferred, in words."""
+    return (
+        f"{tool} does not print the rate that was asked for: about {format_rate(asked)}, as the queue grew all along, "
+        "and answers took up to twice their mean"
+    )

@@ -1,5 +1,6 @@
 """Services measured at arrival rates, and drives watched in production, are calibrated through the chain."""
 
+import json
 import re
 from pathlib import Path
 
@@ -89,6 +90,21 @@ def test_answers_that_grew_all_along_tell_a_rate_that_the_tool_does_not_print(tm
     assert point["throughput_per_s"] == 995.3
     assert any("does not print the rate that was asked for: about 1.19 k/s" in f.message for f in sweep.findings)
     assert point["load"] == pytest.approx(995.3 / (1 - 5 / 30), rel=1e-3)  # a sixth of 30 s was still queued
+
+
+def test_iterations_of_k6_that_pile_up_tell_the_rate_at_which_they_were_started(tmp_path: Path) -> None:
+    found = json.loads((KINDS / "k6-rates" / "r80.json").read_text())
+    grown = {"avg": 2250.0, "min": 10.0, "med": 2250.0, "max": 4500.0, "p(90)": 4050.0, "p(95)": 4275.0}
+    found["metrics"] |= dict.fromkeys(("http_req_duration", "iteration_duration"), grown)
+    found["metrics"] |= {name: {"count": 1950, "rate": 100.0} for name in ("http_reqs", "iterations")}
+    found["metrics"]["vus_max"] = {"value": 2000, "min": 2000, "max": 2000}
+    (tmp_path / "r130.json").write_text(json.dumps(found))
+    sweep = load([KINDS / "k6-rates" / f"r{rate}.json" for rate in (10, 50, 80)] + [tmp_path / "r130.json"])
+    assert sweep.points["load"].tolist() == pytest.approx([10, 50, 80, 130])
+    assert any("k6 does not print the rate that was asked for: about 130 /s" in f.message for f in sweep.findings)
+    made = fit(sweep)
+    assert made.notes[0] == "of 130 /s asked for 100 /s came: the capacity, and no response"
+    assert made.parameters["Xmax"].estimate == pytest.approx(100, rel=0.05)
 
 
 def test_a_service_that_answers_sooner_at_a_higher_rate_keeps_the_model_that_sleeps() -> None:
