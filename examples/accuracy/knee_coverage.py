@@ -4,7 +4,9 @@ python knee_coverage.py            6 devices of each kind, number of loads and n
 python knee_coverage.py DEVICES    as many, printed only
 
 Every sweep is another run of its device, which moves all its figures together (2.4 % on local drives, as
-between_runs.py finds); the truth is the device's, not the run's.
+between_runs.py finds); the truth is the device's, not the run's. Devices of the last column miss their curve besides,
+by what a fit expects of a device before any point; their truth is that of the curve. interval_parts.py says what of a
+fit makes the intervals as wide as they are.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +26,7 @@ from on_page import write_table
 
 from calibrate import Fit, fit
 from calibrate.fitting.fit_answer import figure_word, knee_word
+from calibrate.models.closed_models import CLOSED_MISFIT, CLOSED_PROCESS
 from measure import Sweep
 from qsim import Closed, Delay, LogNormal, Station, simulate
 
@@ -30,6 +34,7 @@ DEVICES = 6
 RUN = 0.024
 """The relative standard deviation of a device between runs."""
 Array = NDArray[np.float64]
+Random = np.random.Generator
 
 LOADS: Mapping[int, Sequence[float]] = MappingProxyType(
     {
@@ -47,7 +52,38 @@ COUNTED = 400
 EVERY = np.unique(np.concatenate([2.0 ** np.arange(13), np.rint(np.geomspace(1, 4096, 400))]))
 READINGS = ("N*", "N90", "peak", "R1")
 FEW_REQUESTS = "few requests"
+MISSING = "{} and misses"
+"""The column of devices that miss their curve."""
+MISSING_NOISE = 0.05
 TIE = 1e-6
+
+
+class Case(NamedTuple):
+    """Devices of one kind at one number of loads with one noise; ``counted``: of a known number of requests."""
+
+    kind: str
+    loads: int
+    noise: float
+    counted: bool = False
+    misses: bool = False
+
+    @property
+    def column(self) -> str:
+        """The column of the table."""
+        noise = FEW_REQUESTS if self.counted else f"{100 * self.noise:g} %"
+        return MISSING.format(noise) if self.misses else noise
+
+    def random(self) -> Random:
+        """Random numbers of its own."""
+        seeds = sum(map(ord, self.kind)), self.loads, round(1000 * self.noise), self.counted + 2 * self.misses
+        return np.random.default_rng(seeds)
+
+    def measured(self, random: Random) -> tuple[Device, Sweep]:
+        """A device, of which the readings are the truth, and a sweep of it."""
+        device = Device(KINDS[self.kind](random))
+        seen, noise = missing(device, random) if self.misses else (device, 0.0)
+        noise = float(np.hypot(noise, self.noise))
+        return device, measured(seen, LOADS[self.loads], noise, random, counted=self.counted)
 
 
 @dataclass(frozen=True)
@@ -116,7 +152,6 @@ def balanced(stations: int) -> Array:
     return EVERY / (EVERY + stations - 1)
 
 
-Random = np.random.Generator
 KINDS: Mapping[str, Callable[[Random], Array]] = MappingProxyType(
     {
         "M/M/c": lambda r: bounds(float(r.integers(1, 17))),
@@ -135,6 +170,21 @@ KINDS: Mapping[str, Callable[[Random], Array]] = MappingProxyType(
         "decline": lambda r: p_norm(float(r.uniform(2, 10)), float(r.uniform(1.5, 4)), 1.0, float(r.uniform(20, 200))),
     }
 )
+
+
+@cache
+def _missed_together() -> Array:
+    """A factor of the covariance of what a device of size 1 misses at each load of ``EVERY``, as one with another."""
+    return np.linalg.cholesky(CLOSED_PROCESS.between(EVERY, EVERY) + TIE * np.eye(len(EVERY)))
+
+
+def missing(device: Device, random: Random) -> tuple[Device, float]:
+    """A device that misses the curve of ``device``, drawn from the prior of fits, and what each point misses alone."""
+    sizes, log_probability = CLOSED_MISFIT.sizes()
+    probability = np.exp(log_probability)
+    size = float(random.choice(sizes, p=probability / probability.sum()))
+    missed = size * _missed_together() @ random.standard_normal(len(EVERY))
+    return Device(device.throughput * np.exp(missed)), size * CLOSED_PROCESS.own**0.5
 
 
 def measured(device: Device, loads: Sequence[float], noise: float, random: Random, *, counted: bool = False) -> Sweep:
@@ -159,35 +209,41 @@ def readings(made: Fit) -> list[tuple[float, float, float, str]]:
     return [(m or np.nan, low or 0.0, high or np.inf, word) for m, low, high, word in found]
 
 
-def held(case: tuple[str, int, float, bool], devices: int) -> pd.DataFrame:
-    """A row for each reading of each device: whether its interval holds the truth, its width, whether it is sure."""
-    name, loads, noise, counted = case
-    random = np.random.default_rng([sum(map(ord, name)), loads, round(1000 * noise), counted])
+def judged(case: Case, device: Device, made: Fit) -> list[dict[str, object]]:
+    """A row for each reading of a fit: whether its interval holds the truth, its width, whether it is sure."""
+    crossing, ninety, peak, idle = device.truth
+    rows = []
+    truth = (crossing, ninety, 1e4 * peak, 1e-4 * idle)
+    for what, true, (estimate, low, high, word) in zip(READINGS, truth, readings(made), strict=True):
+        inside = low * (1 - TIE) <= true <= high * (1 + TIE)
+        row = {"kind": case.kind, "loads": case.loads, "noise": case.column, "what": what, "inside": 100.0 * inside}
+        rows.append({**row, "missed": abs(estimate / true - 1), "width": high / low, "sure": word == "sure"})
+    return rows
+
+
+def held(case: Case, devices: int) -> pd.DataFrame:
+    """The rows of so many devices of a case."""
+    random = case.random()
     rows = []
     for _ in range(devices):
-        device = Device(KINDS[name](random))
-        made = fit(measured(device, LOADS[loads], noise, random, counted=counted))
-        crossing, ninety, peak, idle = device.truth
-        truth = (crossing, ninety, 1e4 * peak, 1e-4 * idle)
-        for what, true, (estimate, low, high, word) in zip(READINGS, truth, readings(made), strict=True):
-            inside = low * (1 - TIE) <= true <= high * (1 + TIE)
-            column = FEW_REQUESTS if counted else f"{100 * noise:g} %"
-            row = {"kind": name, "loads": loads, "noise": column, "what": what, "inside": 100.0 * inside}
-            rows.append({**row, "missed": abs(estimate / true - 1), "width": high / low, "sure": word == "sure"})
+        device, sweep = case.measured(random)
+        rows += judged(case, device, fit(sweep))
     return pd.DataFrame(rows)
 
 
 def study(devices: int) -> pd.DataFrame:
     """``held`` for all kinds, loads and noises."""
-    cases = [(k, n, s, False) for k in KINDS for n in LOADS for s in NOISES]
-    cases += [(k, n, 0.0, True) for k in KINDS for n in LOADS]
+    every = [(k, n) for k in KINDS for n in LOADS]
+    cases = [Case(k, n, s) for k, n in every for s in NOISES]
+    cases += [Case(k, n, 0.0, counted=True) for k, n in every]
+    cases += [Case(k, n, MISSING_NOISE, misses=True) for k, n in every]
     with ProcessPoolExecutor() as pool:
         return pd.concat(pool.map(partial(held, devices=devices), cases, chunksize=4), ignore_index=True)
 
 
 def table_rows(found: pd.DataFrame) -> Iterator[str]:
     """A row for each reading: the share held, and of those that are sure; then the least of any kind, any loads."""
-    columns = [*(f"{100 * s:g} %" for s in NOISES), FEW_REQUESTS]
+    columns = list(dict.fromkeys(found["noise"]))
     yield f"| held, % (of those called sure) | {' | '.join(columns)} |"
     yield f"|---|{'---:|' * len(columns)}"
     for what in READINGS:
