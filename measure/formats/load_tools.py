@@ -24,6 +24,7 @@ from measure.formats.server_reports import (
     lacking,
     load_of_a_count,
     parts_of,
+    rate_of_growth,
 )
 from measure.loads import Gaps
 from measure.units import parse_duration
@@ -37,7 +38,7 @@ _RATE = rf"{_NUMBER} ?[kKMG]?(?![A-Za-z])"
 _LONG = re.compile(r"[^\n]{4096,}")
 """A line, or its part, that no tool prints: patterns take long to look through it."""
 _PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
-_TIMES = {"r", "s", "span", *_PERCENTILES}
+_TIMES = {"r", "s", "span", "lag", *_PERCENTILES}
 _UNITS = {"nsec": "ns", "usec": "us", "μs": "us", "msec": "ms", "secs": "s", "sec": "s", "m": "min"}
 _PREFIX = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
@@ -208,7 +209,10 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     percentiles = {p: t for key, p in _PERCENTILES.items() if is_one_kind and (t := first.get(key))}
     asked = first.get("asked") if tool.arrivals else None
     if asked:
-        asked = load_of_a_count(rate, mean or 0.0, asked, first.get("span") or count / rate, percentiles)
+        seconds = first.get("span") or count / rate
+        asked = load_of_a_count(rate, mean or 0.0, asked, seconds, percentiles)
+        if mean and _lagged_more_and_more(mean, first, seconds):
+            asked = rate_of_growth(rate, mean, seconds)
     if not asked and clients is None and mean is None:
         raise lacking("mean response time", name)
     deviation = first.get("s", 0.0)
@@ -236,6 +240,17 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         failed=failed,
         notes=tuple(notes),
     )
+
+
+OFTEN_LATE, LONG, EVEN_SD = 0.2, 0.025, 0.2
+"""A queue grew, if requests lagged behind for this share of their time, which is this share of the run, and if their
+standard deviation is as near to that of times that are evenly long from nothing to twice their mean."""
+
+
+def _lagged_more_and_more(mean: float, first: Mapping[str, float], seconds: float) -> bool:
+    """Whether requests waited for a free client longer and longer, as long as the run lasted."""
+    even = abs(first.get("s", 0.0) * math.sqrt(3) / mean - 1) < EVEN_SD
+    return even and first.get("lag", 0.0) >= OFTEN_LATE * mean >= OFTEN_LATE * LONG * seconds
 
 
 def _throughput(found: Fields, first: Mapping[str, float], count: float, name: str) -> float:

@@ -303,6 +303,9 @@ LAST_ANSWER = 3.0
 EVENLY = 0.1
 """Percentiles of answers that take evenly long, from nothing to twice their mean, are this near to theirs."""
 
+AS_ASKED = 0.2
+"""A queue that grew explains the rate asked for, if it leaves no larger a part of what did not come."""
+
 
 def load_of_a_count(
     rate: float, mean_s: float, asked: float, seconds: float, percentiles: Mapping[float, float]
@@ -315,19 +318,26 @@ def load_of_a_count(
     130
     >>> round(load_of_a_count(100.0, 2.25, 100.0, 19.5, {50.0: 2.25, 99.0: 4.46}))
     130
-    >>> round(load_of_a_count(100.0, 2.25, 130.0, 19.5, {50.0: 1.6, 99.0: 9.0}))
-    100
+    >>> [round(load_of_a_count(100.0, 1.8, asked, 19.5, {95.0: 3.4})) for asked in (115.0, 122.0)]
+    [100, 122]
     """
+    by_growth = rate_of_growth(rate, mean_s, seconds)
     if grew_all_along(mean_s, percentiles):
-        return asked if asked > rate else rate_of_growth(rate, mean_s, seconds)
+        return asked if asked > rate else by_growth
+    explained = abs(by_growth - asked) < AS_ASKED * (asked - rate)
+    if explained and percentiles and _even(mean_s, percentiles):
+        return asked
     return rate if rate < asked <= rate * (1 + LAST_ANSWER * mean_s / max(seconds, 1e-9)) else asked
 
 
 def grew_all_along(mean_s: float, percentiles: Mapping[float, float]) -> bool:
     """Whether a queue grew as long as the run lasted: answers take evenly long, from nothing to twice their mean."""
+    return 50.0 in percentiles and any(90 <= p <= 99 for p in percentiles) and _even(mean_s, percentiles)
+
+
+def _even(mean_s: float, percentiles: Mapping[float, float]) -> bool:
     known = {p: time for p, time in percentiles.items() if p <= 99}
-    near = all(abs(time / (mean_s * p / 50) - 1) < EVENLY for p, time in known.items()) if mean_s > 0 else False
-    return near and 50.0 in known and max(known) >= 90
+    return mean_s > 0 and all(abs(time / (mean_s * p / 50) - 1) < EVENLY for p, time in known.items())
 
 
 def rate_of_growth(rate: float, mean_s: float, seconds: float) -> float:

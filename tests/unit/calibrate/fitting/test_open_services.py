@@ -100,6 +100,37 @@ def test_iterations_of_k6_that_pile_up_tell_the_rate_at_which_they_were_started(
     assert made.parameters["Xmax"].estimate == pytest.approx(100, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("tool", "asked", "came"),
+    [
+        ("pgbench", 125.4, 96.35),
+        ("sysbench", 900.0, 757.21),
+    ],  # pgbench: 130 were asked for, and its text does not say it
+)
+def test_poisson_arrivals_beyond_the_capacity_are_no_response_either(tool: str, asked: float, came: float) -> None:
+    sweep = load(sorted((KINDS / f"{tool}-overload").glob("*.txt")))  # real
+    point = sweep.points.sort_values("load").iloc[-1]
+    assert (point["load"], point["throughput_per_s"]) == pytest.approx((asked, came), rel=1e-3)
+    made = fit(sweep)
+    assert len(made.used) == len(sweep.points) - 1
+    assert any(note.endswith("came: the capacity, and no response") for note in made.notes)
+    assert made.parameters["Xmax"].estimate == pytest.approx(came, rel=0.05)
+
+
+def test_requests_that_wait_for_a_free_client_in_a_steady_run_are_responses(tmp_path: Path) -> None:
+    said = (KINDS / "pgbench-overload" / "r60.txt").read_text()
+    mean, lag = "latency average = 900.0 ms\nlatency stddev = 520.0 ms", "rate limit schedule lag: avg 800.0 (max 3000"
+    said = re.sub(r"latency average = .*\nlatency stddev = .*", mean, said)
+    said = re.sub(r"rate limit schedule lag: avg \S+ \(max \S+", lag, said)
+    for seconds, steady in ((15, False), (1500, True)):  # a wait of 6 % of the run, and of 0.06 %
+        file = tmp_path / f"{seconds}.txt"
+        count = round(60 * seconds)
+        told = re.sub(r"actually processed: \d+", f"actually processed: {count}", said)
+        file.write_text(re.sub(r"tps = \S+", "tps = 60.0", told))
+        (point,) = load(file).points.to_dict("records")
+        assert (point["load"] == 60.0) is steady
+
+
 def test_a_service_that_answers_sooner_at_a_higher_rate_keeps_the_model_that_sleeps() -> None:
     sweep = load([KINDS / "wrk2" / "r2000.txt", KINDS / "wrk2" / "r4000.txt"])
     assert fit(sweep).model == "M/G/c with setup"
