@@ -22,7 +22,13 @@ from qsim.errors import InvalidParameterError
 
 SMALLEST_SHAPE = 0.02
 NARROW = 30.0
-"""From this c (and ck) on the scv of Burr's law is a series."""
+"""From this c (and ck) or shape on the scv of Burr's and Weibull's law is a series: log E[T²] - 2 log E[T] in powers of
+1/c, as a difference of what is nearly equal would lose every digit."""
+ORDERS = np.arange(2.0, 12.0)
+WIDEST_SCV = 1e12
+"""Of a gamma or lognormal time: beyond it the higher moments leave the floats."""
+FAR = 40.0
+"""Beyond (x/scale)^c = e^40 the tail of Burr's law is a power, to rounding."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,10 @@ class _TwoMoments(LengthBiased):
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         object.__setattr__(self, "scv", _check.positive("scv", self.scv, "for scv 0 use Deterministic"))
+        if self.scv > WIDEST_SCV:
+            raise InvalidParameterError(
+                "scv", f"must be at most {WIDEST_SCV:g}, not {self.scv!r}", "no time varies so much", self.scv
+            )
 
 
 class Gamma(GammaTimes, _TwoMoments):
@@ -95,6 +105,13 @@ class LogNormal(_TwoMoments):
         return float(self.mean**k * (1 + self.scv) ** (k * (k - 1) / 2))
 
 
+def _narrow_scv(derivatives: FloatArray, shape: float) -> float:
+    """The scv from the derivatives of log E[T^r] by r/shape at 0, from the second on."""
+    from scipy.special import gamma
+
+    return math.expm1(float(((2.0**ORDERS - 2) / gamma(ORDERS + 1) * derivatives) @ shape**-ORDERS))
+
+
 @dataclass(frozen=True)
 class Weibull(LengthBiased):
     """Weibull with the given shape and mean; shape below 1 has a heavy tail, 1 is the exponential.
@@ -126,7 +143,11 @@ class Weibull(LengthBiased):
 
     @property
     def scv(self) -> float:
-        return math.gamma(1 + 2 / self.shape) / math.gamma(1 + 1 / self.shape) ** 2 - 1
+        if self.shape < NARROW:
+            return math.gamma(1 + 2 / self.shape) / math.gamma(1 + 1 / self.shape) ** 2 - 1
+        from scipy.special import polygamma
+
+        return _narrow_scv(polygamma(ORDERS - 1, 1.0), self.shape)
 
     def _hazard(self, x: npt.ArrayLike) -> FloatArray:
         with np.errstate(over="ignore"):  # an infinite hazard means P(T > x) = 0
@@ -193,12 +214,9 @@ class BurrXII(LengthBiased):
     def scv(self) -> float:
         if min(self.c, self.c * self.k) < NARROW:
             return self._raw(2) / self._raw(1) ** 2 - 1
-        from scipy.special import gamma, polygamma
+        from scipy.special import polygamma
 
-        # log E[T^2] - 2 log E[T] as a series in 1/c: the difference of what is nearly equal would lose every digit.
-        j = np.arange(2, 12)
-        derivatives = (-1.0) ** j * polygamma(j - 1, self.k) + polygamma(j - 1, 1.0)
-        return math.expm1(float(((2.0**j - 2) / gamma(j + 1) * derivatives) @ self.c**-j))
+        return _narrow_scv((-1.0) ** ORDERS * polygamma(ORDERS - 1, self.k) + polygamma(ORDERS - 1, 1.0), self.c)
 
     def _raw(self, r: int) -> float:
         """E[(T/scale)^r] = k·B(k - r/c, 1 + r/c); infinite from r = ck on."""
@@ -228,9 +246,13 @@ class BurrXII(LengthBiased):
         return np.asarray(np.exp(-self.k * np.logaddexp(0.0, self._log_power(x))))
 
     def biased(self, x: npt.ArrayLike) -> FloatArray:
-        from scipy.special import betaincc, expit
+        from scipy.special import betainc, betaincc, betaln, expit
 
-        return np.asarray(betaincc(self.k - 1 / self.c, 1 + 1 / self.c, expit(-self._log_power(x))))
+        a, b, log_power = self.k - 1 / self.c, 1 + 1 / self.c, self._log_power(x)
+        with np.errstate(over="ignore"):
+            far = -np.expm1(-a * log_power - math.log(a) - betaln(a, b))  # where expit would be 0
+        near = np.where(log_power < 0, betainc(b, a, expit(log_power)), betaincc(a, b, expit(-log_power)))
+        return np.asarray(np.where(log_power > FAR, far, near))
 
     def moment(self, k: int) -> float:
         k = _check.count("k", k, minimum=0)

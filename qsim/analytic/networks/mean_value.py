@@ -115,7 +115,9 @@ def _network(view: ClassNetwork) -> _Network:
     view.require_usual()
     if any(s.station.speeds is not None for s in view.stations):
         raise NoFormulaError(view.kendall, "speeds that depend on the number present, without product form")
-    scv = np.array([[1.0 if d is None else d.scv for d in s.services] for s in view.stations])
+    scv = np.array([[1.0 if d is None or not s.in_turn else d.scv for d in s.services] for s in view.stations])
+    if not np.all(np.isfinite(scv)):
+        raise NoFormulaError(view.kendall, "service times of infinite variance, served in turn")
     return _Network(
         populations=np.array(view.populations, dtype=float),
         think_times=np.array(view.think_times),

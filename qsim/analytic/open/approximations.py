@@ -112,8 +112,8 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
         return 0.0
     mu, a = 1 / service_time, arrival_rate * service_time
     gaps = Deterministic(1 / arrival_rate)
-    root = gimc.sigma(gaps, servers * mu)
-    even_arrivals = gimc.waiting_probability(gaps, mu, servers, root) / (servers * mu * (1 - root))
+    ending = gimc.rest(gaps, servers * mu)
+    even_arrivals = gimc.waiting_probability(gaps, mu, servers, ending) / (servers * mu * ending)
     even_services = mdc.mean_waiting_number(a, servers) / arrival_rate
     if min(even_arrivals, even_services) == 0:  # too light a load for P(wait) to be above 1e-300
         return 0.0

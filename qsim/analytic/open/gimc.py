@@ -31,6 +31,7 @@ from qsim.analytic.open.birth_death import TabulatedStates
 from qsim.analytic.open.mmc import ErlangTimes
 from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
+from qsim.errors import NoFormulaError
 from qsim.metrics import Metrics
 
 METHOD = "GI/M/c (Takács 1962, chapter 2)"
@@ -38,19 +39,20 @@ AROUND = (0.02, 0.75), (0.04, -0.3), (0.06, 0.05)
 """Distances and weights of the symmetric six-point interpolation at the middle."""
 NEAR, PRECISION = 1e-3, 1e-14
 """How near its 0/0 a ratio is interpolated; and the relative error of a root."""
+SMALLEST = -64.0
+"""The least logarithm of 1 - σ that is searched: transforms are integrated up to e^80 mean times."""
 LARGEST = 700.0
 """Just below the logarithm of the largest float."""
 MOST_SERVERS = 1_000_000
 """Terms of the sum for P(wait): some seconds."""
 
 
-def sigma(arrivals: Distribution, rate: float) -> float:
-    """The root in (0, 1) of σ = A(rate·(1 - σ)), for rate·E[A] > 1."""
-    return 1 - _rest(arrivals, rate)
+def rest(arrivals: Distribution, rate: float) -> float:
+    """x = 1 - σ, for rate·E[A] > 1.
 
-
-def _rest(arrivals: Distribution, rate: float) -> float:
-    """x = 1 - σ.  With R(s) = (1 - A(s))/(s·E[A]), in which nothing cancels, it is where R(rate·x) = 1/(rate·E[A])."""
+    With R(s) = (1 - A(s))/(s·E[A]), in which nothing cancels, it is where R(rate·x) = 1/(rate·E[A]). NoFormulaError
+    where that is below 1e-28: there all depends on gaps that are longer than any run.
+    """
     from scipy.optimize import brentq
 
     load = 1 / (rate * arrivals.mean)
@@ -62,15 +64,17 @@ def _rest(arrivals: Distribution, rate: float) -> float:
     low = -1.0
     while gap(low) < 0:
         low *= 2
+        if low < SMALLEST:
+            raise NoFormulaError("such arrivals", "customers wait longer than 1e27 services", "a law that ends sooner")
     return math.exp(float(brentq(gap, low, 0.0, xtol=PRECISION)))
 
 
-def waiting_probability(arrivals: Distribution, service_rate: float, servers: int, root: float) -> float:
-    """P(wait), summed exactly: the terms change sign where c(1-σ) passes j."""
+def waiting_probability(arrivals: Distribution, service_rate: float, servers: int, ending: float) -> float:
+    """P(wait), summed exactly: the terms change sign where c(1-σ) passes j; ``ending`` is 1 - σ."""
     c = servers
     if c == 1:
-        return root
-    end = c * (1 - root)
+        return 1 - ending
+    end = c * ending
 
     def ratio(j: float) -> float:
         rest = 1 - arrivals.transform(j * service_rate)
@@ -88,7 +92,7 @@ def waiting_probability(arrivals: Distribution, service_rate: float, servers: in
         # At j = c(1-σ) both parts vanish; there the ratio is interpolated from its neighbourhood.
         near = abs(end - j) < NEAR
         value = math.fsum(w * (ratio(j + d) + ratio(j - d)) for d, w in AROUND) if near else ratio(j)
-        terms.append((1 - root) * math.exp(log_binom - log_c) * value)
+        terms.append(ending * math.exp(log_binom - log_c) * value)
     return 1 / math.fsum(terms)
 
 
@@ -107,20 +111,19 @@ def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     model.require_stable()
     c, mu, S = model.servers, model.service_rate, model.service.mean
-    root = sigma(model.arrivals, c * mu)
-    waits = waiting_probability(model.arrivals, mu, c, root)
+    ending = rest(model.arrivals, c * mu)
+    waits = waiting_probability(model.arrivals, mu, c, ending)
     return Metrics.from_times(
         model,
         throughput=model.arrival_rate,
         service=S,
         servers=c,
-        Wq=waits * S / (c * (1 - root)),
+        Wq=waits * S / (c * ending),
         p_wait=waits,
         method=METHOD,
         # Of several servers p(n) is geometric above, and below it takes phases to know it.
-        states=TabulatedStates((1 - model.rho, model.rho * (1 - root)), root) if c == 1 else None,
-        # Waiting ends at rate cμ(1 - σ), as it would in M/M/c with cσ erlangs.
-        times=ErlangTimes(c, c * root, S, waits),
+        states=TabulatedStates((1 - model.rho, model.rho * ending), 1 - ending) if c == 1 else None,
+        times=ErlangTimes(c * ending, S, waits),
     )
 
 

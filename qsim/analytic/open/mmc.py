@@ -104,30 +104,31 @@ class ErlangStates:
 
 @dataclass(frozen=True)
 class ErlangTimes(ExactTimes):
-    """A customer that waits waits an exponential time; the response adds an independent service."""
+    """A customer that waits waits an exponential time of rate ``spare``/S; the response adds an independent service S.
 
-    servers: int
-    offered_load: float
+    ``spare``: the servers less the offered load.
+    """
+
+    spare: float
     service_time: float
     p_wait: float
 
     def quantile(self, q: float, of: str) -> float:
-        spare = self.servers - self.offered_load
         if of == "Wq":
             waits = self.p_wait > 1 - q
-            return self.service_time / spare * math.log(self.p_wait / (1 - q)) if waits else 0.0
+            return self.service_time / self.spare * math.log(self.p_wait / (1 - q)) if waits else 0.0
         return quantile(self.response_survival, q, self.service_time)
 
     def survival(self, t: float, of: str) -> float:
         if of == "W":
             return self.response_survival(t)
-        return self.p_wait * math.exp(-t * (self.servers - self.offered_load) / self.service_time)
+        return self.p_wait * math.exp(-t * self.spare / self.service_time)
 
     def response_survival(self, t: float) -> float:
         """P(W > t): an exponential service, and with probability C an exponential wait before it."""
         from scipy.special import exprel
 
-        x, spare = t / self.service_time, self.servers - self.offered_load
+        x, spare = t / self.service_time, self.spare
         # Where a wait of rate ``spare`` and a service together last beyond x, but the service alone does not.
         longer = x * float(exprel(-abs(spare - 1) * x)) * math.exp(-min(spare, 1.0) * x)
         return math.exp(-x) + self.p_wait * longer
@@ -152,7 +153,7 @@ def solve(model: OpenQueue) -> Metrics:
         p_wait=waits,
         method=METHOD,
         states=ErlangStates(c, a),
-        times=ErlangTimes(c, a, S, waits),
+        times=ErlangTimes(c - a, S, waits),
     )
 
 

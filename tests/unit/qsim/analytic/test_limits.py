@@ -15,11 +15,14 @@ from qsim import (
     Closed,
     Delay,
     Deterministic,
+    Distribution,
     Empirical,
+    Erlang,
     Exponential,
     Gamma,
     GGc,
     HyperExponential,
+    LogNormal,
     MMc,
     MMcN,
     Network,
@@ -46,6 +49,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: solve(MM1(0.5, 1)).p(10**400), "n must be a number below"),
     (lambda: Weibull(0.001, 1.0), "shape must be at least"),
     (lambda: BurrXII(1e-3, 2000, 1.0), "c must not be as small"),
+    (lambda: LogNormal(1.0, 1e100), "scv must be at most 1e\\+12"),
     (lambda: Empirical.from_histogram(3, 4), "edges must be a list"),  # type: ignore[arg-type]
     (lambda: Empirical.from_histogram([0, 1, "a"], [1, 2]), r"edges\[2\] must be a number"),  # type: ignore[list-item]
     (lambda: erlang_b(10**9, 5e8), "offered_load must be below"),
@@ -74,11 +78,13 @@ def test_a_refusal_names_the_argument(build: Callable[[], object], said: str) ->
         Open(ONE, Exponential(0.5), capacity=MANY, speeds=(1, 2)),
         Open(ONE, Deterministic(0.5), MANY, MANY),
         GGc(Gamma(1.0, 0.5), Exponential(0.9 * MANY), MANY),
+        Closed(5, [Delay(1), Station(BurrXII(1.3, 1.0, 1.0))]),  # its variance is infinite
+        Open(BurrXII(1.01, 1.0, 1.0), Exponential(0.5)),  # waits of 1e30 services
     ],
     ids=lambda model: model.kendall,
 )
-def test_what_memory_or_time_does_not_hold_has_no_formula(model: Network) -> None:
-    with pytest.raises(NoFormulaError, match=r"simulate|asymptotic_bounds"):
+def test_what_memory_time_or_floats_do_not_hold_has_no_formula(model: Network) -> None:
+    with pytest.raises(NoFormulaError, match=r"simulate|asymptotic_bounds|a law that ends sooner"):
         solve(model)
 
 
@@ -92,6 +98,28 @@ def test_the_rare_phase_of_an_extreme_hyperexponential_keeps_its_digits() -> Non
     law = HyperExponential.from_moments(1.0, 1e17)
     assert law.mean == pytest.approx(1.0)
     assert law.scv == pytest.approx(1e17)
+
+
+VARIED = [LogNormal(1.0, 1e9), Gamma(1.0, 1e9), HyperExponential((1 - 1e-20, 1e-20), (1.0, 1e15)), Weibull(0.02, 1.0)]
+
+
+@pytest.mark.parametrize("servers", [1, 2, 3])
+@pytest.mark.parametrize("law", VARIED)
+def test_waits_of_laws_that_vary_beyond_all_measure_are_possible_numbers(law: Distribution, servers: int) -> None:
+    fast = law.scaled(0.5 * servers)
+    even = Erlang(2, 1.0)
+    for model in (Open(even, fast, servers), Open(law, even.scaled(0.5 * servers), servers), Open(law, fast, servers)):
+        r = solve(model)
+        assert 0 <= r.Wq <= max(r.approximations.values(), default=math.inf)
+        assert 0 <= r.p_wait <= 1
+
+
+def test_arrivals_of_a_long_tailed_weibull_keep_the_digits_of_the_longest_waits() -> None:
+    r = solve(Open(Weibull(0.02, 1.0), Exponential(0.5)))
+    # The wait is exponential of this mean, as nearly everybody waits.
+    assert r.Wq > 1e20
+    assert r.quantile(0.5) == pytest.approx(r.Wq * math.log(2))
+    assert r.survival(r.Wq, "Wq") == pytest.approx(math.exp(-1))
 
 
 def test_moments_of_a_long_tailed_weibull_do_not_overflow() -> None:

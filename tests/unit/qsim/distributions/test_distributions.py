@@ -96,6 +96,23 @@ def test_a_hyperexponential_from_two_moments_has_them() -> None:
     assert (law.mean, law.scv) == pytest.approx((3.0, 3.0), rel=1e-6)
 
 
+@pytest.mark.parametrize("shape", [30.0, 1e4, 1e8])
+def test_a_nearly_constant_weibull_has_a_variance(shape: float) -> None:
+    """That of a Gumbel time over shape², from its next term on a share 1/shape less."""
+    assert Weibull(shape, 1.0).scv == pytest.approx(math.pi**2 / 6 / shape**2, rel=5 / shape)
+    assert Weibull(shape, 1.0).scv == pytest.approx(Weibull(shape * (1 + 1e-12), 1.0).scv, rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", [1.5, 3.5])
+def test_a_burr_law_of_large_c_is_paretos(shape: float) -> None:
+    """Of P(T > t) = (m/t)^shape from m on, E[min(T, x)] = E[T] - x^(1-shape)·m^shape/(shape - 1)."""
+    law, m = BurrXII(1e8, shape * 1e-8, 1.0), (shape - 1) / shape
+    x = np.array([m, 1.0, 2.0, 1e3, 1e9])
+    assert law.limited_mean(x) == pytest.approx(1 - x ** (1 - shape) * m**shape / (shape - 1), rel=1e-6)
+    narrow = BurrXII(1e8, 1e10, 1.0)
+    assert narrow.limited_mean([0.5, 1.0, 2.0]) == pytest.approx([0.5, 1.0, 1.0], rel=1e-8)
+
+
 def test_a_rate_is_one_over_the_mean() -> None:
     assert Exponential(rate=4.0) == Exponential(0.25)
     assert Exponential(math.inf).rate == 0.0

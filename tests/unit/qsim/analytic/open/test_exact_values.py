@@ -65,7 +65,7 @@ def test_times_in_m_m_1_and_m_m_c_at_given_probabilities() -> None:
     assert one.quantile(0.9, "Wq") == pytest.approx(5 * math.log(8))
     assert one.quantile(0.2, "Wq") == 0
     assert one.quantile(0.19, "Wq") == 0
-    times = mmc.ErlangTimes(3, 2.0, 1.0, erlang_c(3, 2.0))  # spare rate 1 = c - a: here d = 0
+    times = mmc.ErlangTimes(3 - 2.0, 1.0, erlang_c(3, 2.0))  # spare rate 1 = c - a: here d = 0
     assert times.response_survival(2.0) == pytest.approx(math.exp(-2) * (1 + 4 / 9 * 2))
     assert times.quantile(1 - 2 / 9, "Wq") == pytest.approx(math.log(2))
     assert times.quantile(5 / 9, "Wq") == pytest.approx(0, abs=1e-12)
@@ -102,16 +102,16 @@ def test_speeds_are_their_chain(speeds: Sequence[float], K: int | None) -> None:
 
 
 @pytest.mark.parametrize("load", [0.5, 0.99, 1 - 1e-6, 1 - 1e-9])
-def test_sigma_is_the_root(load: float) -> None:
+def test_the_rest_of_sigma_is_the_root(load: float) -> None:
     """For Erlang-2 gaps (1 + r·y/2)²·(1 - y) = 1 with y = 1 - σ: a quadratic once the root y = 0 is divided out."""
     gaps, rate = Erlang(2, 1.0), 1 / load
     y = min(root.real for root in np.roots([-rate * rate / 4, rate * rate / 4 - rate, rate - 1]) if root.real > 0)
-    assert 1 - gimc.sigma(gaps, rate) == pytest.approx(y, rel=1e-5)
+    assert gimc.rest(gaps, rate) == pytest.approx(y, rel=1e-5)
 
 
 def test_states_of_gi_m_1_are_geometric_from_one_on() -> None:
     """P(0) = 1 - ρ, P(n) = ρ (1 - σ) σⁿ⁻¹, with ρ = 1/2 (Takács 1962)."""
-    root = gimc.sigma(Erlang(2, 1.0), 2.0)
+    root = 1 - gimc.rest(Erlang(2, 1.0), 2.0)
     found = solve(Open(arrivals=Erlang(2, 1.0), service=Exponential(0.5)))
     wanted = [0.5, *(0.5 * (1 - root) * root**n for n in range(4))]
     assert found.p(range(5)).tolist() == pytest.approx(wanted)
