@@ -163,8 +163,22 @@ delays = numbers(
 )
 """``0,100,1000`` or ``50..800``: injected delays, zero among them."""
 
-times = numbers("time", "zero or more, e.g. 10min,1h", lambda t: t >= 0, units.parse_duration)
-"""``10min`` or ``0.5,2``, in seconds."""
+_times = numbers("time", "zero or more, e.g. 10min,1h", lambda t: t >= 0, units.parse_duration)
+
+
+class Times(Numbers):
+    """Times in seconds, and whether any was written with its unit."""
+
+    has_unit = False
+
+
+@parser
+def times(text: str) -> Times:
+    """``10min`` or ``0.5,2``."""
+    found = Times(_times(text))
+    found.has_unit = any(time.strip()[-1:].isalpha() for time in text.split(","))
+    return found
+
 
 rates = numbers("rate", "a value above 0, e.g. 500,1k,20k/s", lambda x: x > 0, units.parse_rate)
 """``500,1k,20k/s`` or ``100..800``, in 1/second."""

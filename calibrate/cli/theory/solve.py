@@ -21,6 +21,7 @@ from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, Q
 from measure.units import format_duration, format_rate, significant
 
 if TYPE_CHECKING:
+    from calibrate.cli.theory.queue_models import QueueArguments
     from qsim.derivations import Derivation
 
 QUANTILES = (0.5, 0.9, 0.99)
@@ -35,7 +36,7 @@ Engine: TypeAlias = Annotated[
 CUSTOMERS, CUSTOMERS_SIMULATED = "Customers to simulate, warm-up included.", 1e6
 Customers: TypeAlias = Annotated[float, shared("N", parsing.number, CUSTOMERS, shown="1e6")]
 Over: TypeAlias = Annotated[
-    parsing.Numbers | None, shared("TIME,...", parsing.times, "Also how many take longer, as 10min,1h.")
+    parsing.Times | None, shared("TIME,...", parsing.times, "Also how many take longer, as 10min,1h.")
 ]
 SimulationSeed: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Seed.", "--seed", shown="a fresh one")]
 
@@ -45,7 +46,11 @@ class AskedTimes:
     """What is asked about the times of customers beside the values: quantiles of W, and shares that take longer."""
 
     quantiles: Sequence[float] = ()
-    over: Sequence[float] = ()
+    over: parsing.Times = parsing.Times()
+
+    def with_units(self, given: QueueArguments) -> bool:
+        """Whether results carry units, as something that was typed does."""
+        return given.with_units or self.over.has_unit
 
 
 NOTHING = AskedTimes()
@@ -81,10 +86,9 @@ def solve(
     """Build the queue that the options describe, solve it, print it."""
     given = options.of(model)
     queue = queue_of(given)
+    asked = AskedTimes(quantiles or (), over or parsing.Times())
     try:
-        return solved(
-            queue, with_units=given.with_units, explain=explain, asked=AskedTimes(quantiles or (), over or ())
-        )
+        return solved(queue, with_units=asked.with_units(given), explain=explain, asked=asked)
     except qsim.NoFormulaError as error:
         raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {model}, with the same options") from error
 
@@ -111,8 +115,8 @@ def simulate(
 ) -> CommandResult:
     """Build the queue that the options describe, simulate it, print it."""
     given = options.of(model)
-    asked = AskedTimes(QUANTILES, over or ())
-    return simulated(queue_of(given), customers, seed, engine, with_units=given.with_units, asked=asked)
+    asked = AskedTimes(QUANTILES, over or parsing.Times())
+    return simulated(queue_of(given), customers, seed, engine, with_units=asked.with_units(given), asked=asked)
 
 
 def simulated(
@@ -180,7 +184,8 @@ def metrics_text(metrics: qsim.Metrics, *, with_units: bool, asked: AskedTimes =
 
     text = long_text(metrics, _shown(with_units), details=details)
     if with_units:
-        text = text.replace("customers per time unit", "customers a second")
+        hourly = value_text("throughput", metrics.throughput, True).endswith("/h")
+        text = text.replace("customers per time unit", f"customers {'an hour' if hourly else 'a second'}")
     lines = [_quantile_line(metrics, q, with_units) for q in asked.quantiles]
     lines += [_share_line(metrics, t, of, with_units) for t in asked.over for of in OVER]
     return "\n".join([text, *lines])

@@ -92,13 +92,23 @@ def test_the_share_that_takes_longer_is_asked_for_and_hours_stay_hours(qsim):
     solved = qsim("solve", *asked)
     assert solved.code == 0
     assert "W = 12.10 min on average" in solved.out
-    assert "X          5.000 /h" in solved.out
+    assert "X          5.000 /h  throughput, customers an hour" in solved.out
     assert "P(Wq > 10.00 min)  0.0763243  the share that waits longer" in solved.out
     assert "P(W > 1.000 h)  0.00478297" in solved.out
     found = qsim("solve", *asked, "--json").json["over"]
     assert [one["time"] for one in found] == [600, 3600]
     assert found[0]["Wq"]["share"] == pytest.approx(0.0763243, rel=1e-5)
     assert qsim("solve", *asked[:-1], "-1").code == 2
+
+
+def test_a_time_with_its_unit_gives_units_to_bare_numbers(qsim):
+    """Else an hour would be asked of a queue whose own unit may be the minute, and nothing would say so."""
+    bare = ("mm1", "--arrival-rate", "0.5", "--service", "1", "--over")
+    assert "W           2.000 s" in qsim("solve", *bare, "1,1h").out
+    assert "P(W > 1.000 h)" in qsim("solve", *bare, "1,1h").out
+    assert "P(W > 3600)" in qsim("solve", *bare, "1,3600").out
+    assert qsim("simulate", *bare, "1h", "--customers", "1e5", "--seed", "1", "--json").json["time_unit"] == "s"
+    assert qsim("simulate", *bare, "9", "--customers", "1e5", "--seed", "1", "--json").json["time_unit"] is None
 
 
 def test_a_simulated_share_has_its_interval_also_where_nobody_took_so_long(qsim):
