@@ -6,6 +6,7 @@ python interval_coverage.py RUNS       as many runs, printed only
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -100,14 +101,19 @@ def batch_means(model: Network, seed: int) -> Metrics:
     return simulate(model, seed=seed, allow_short=True)
 
 
-def short_run(model: Network, seed: int) -> Metrics:
-    """A run as short as the advice of a refusal: twice fifty relaxation times."""
+def short_run(model: Network, seed: int, runs: float) -> Metrics:
+    """A run as long as so many of the shortest that hold a queue's memory."""
     from qsim.engines.run_length import shortest_run
 
-    return simulate(model, customers=max(2000, 2 * shortest_run(model)), seed=seed, allow_short=True)
+    return simulate(model, customers=math.ceil(runs * shortest_run(model)), seed=seed, allow_short=True)
 
 
-METHODS: Mapping[str, Method] = MappingProxyType({"the shortest run advised": short_run})
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "the shortest run not refused": partial(short_run, runs=1.05),  # a twentieth is left out as warm-up
+        "the shortest run advised": partial(short_run, runs=2),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -184,7 +190,7 @@ def rows_of_methods(runs: int) -> Iterator[str]:
         yield f"| {name} | {' | '.join(f'{c.shares()}; {100 * c.half_width:.2g} %' for c in cells)} |"
 
 
-TABLES = MappingProxyType({"models": rows_of_models, "methods": rows_of_methods})
+TABLES = MappingProxyType({"methods": rows_of_methods, "models": rows_of_models})  # the quick one first
 
 
 def main(arguments: list[str]) -> None:

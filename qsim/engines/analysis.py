@@ -8,12 +8,14 @@ ones in longer runs).
 
 Intervals. What is left is cut into at most 20 batches. Each value is a ratio of totals, such as waiting time per
 customer; the batches' deviations from it give its variance and Student's t its interval. Where neighbouring batches
-are correlated (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), and where they are skewed, as
-long excursions of a queue make them, the interval is longer on the side of the tail.
+are correlated (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), with φ larger by 1/batches, as so
+few show it too small; where they are skewed, as long excursions of a queue make them, the interval is longer on the
+side of the tail. A run that met few excursions has too low a mean wait and too low a spread as well, so above a wait
+its interval is that of the logarithm.
 Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; both
 corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23; the second:
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
-distribution".
+distribution"; the 1/batches: Kendall (1954), Biometrika 41, "Note on bias in the estimation of autocorrelation".
 
 Shares. Where fewer than ten customers were lost or had to wait, or all but fewer than ten, the interval is at least
 that of as many independent customers (Clopper & Pearson 1934): what was not seen is not impossible.
@@ -47,7 +49,9 @@ FEW_SEEN = 10
 BEYOND_QUANTILE = 10
 """Customers each batch should have beyond a quantile."""
 WAITS = ("L", "Lq", "W", "Wq")
-"""Values that rare long services raise."""
+"""Values that rare long services and long excursions raise."""
+MOST_ABOVE = 100.0
+"""Of the logarithm of a wait: more would leave the floats."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def batch_error(deviations: FloatArray) -> tuple[float, float]:
     if square == 0:
         return 0.0, 0.0
     correlation = float(centred[1:] @ centred[:-1]) / square
-    raised = min(max(correlation, 0.0), 0.95)
+    raised = min(max(correlation + 1 / b, 0.0), 0.95)
     variance = square / (b - 1) / b
     return math.sqrt(variance * (1 + raised) / (1 - raised)), correlation
 
@@ -138,8 +142,14 @@ def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
 
 
 def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interval:
-    """The interval from ``value`` and its reach below and above, cut at 0 and, for a share, at 1."""
-    low, high = value - reach[0], value + reach[1]
+    """The interval from ``value`` and its reach below and above, cut at 0 and, for a share, at 1.
+
+    Above a wait it is that of the logarithm: value·e^(reach/value).
+    """
+    below, above = reach
+    if name in WAITS and value > 0:
+        above = value * math.expm1(min(above / value, MOST_ABOVE))
+    low, high = value - below, value + above
     return (max(0.0, low), min(1.0, high) if name in SHARES else high)
 
 

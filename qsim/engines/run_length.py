@@ -30,8 +30,11 @@ MOST_AT_ONCE = 10_000_000
 ENDLESS = 10**15
 """More customers than any run has."""
 
-RELAXATIONS = 50
-"""A run must last this many relaxation times, the time in which a queue forgets how it started."""
+RELAXATIONS = 75
+"""A run must last this many relaxation times, the time in which a queue forgets how it started.
+
+Intervals of the shortest runs then hold the mean wait in 93 to 95 % (``examples/accuracy/interval_coverage.py``).
+"""
 
 WORST_ERROR = 0.1
 KNOWN_WELL, STRETCH, MOST_STRETCHED = 0.03, 3.0, 0.05

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qsim import Closed, Delay, Exponential, MMc, MMcK, Network, Station, simulate, solve
-from qsim.engines.analysis import SampledTimes, analyse, batch_error, find_warmup, mser
+from qsim.engines.analysis import SampledTimes, analyse, batch_error, find_warmup, mser, within_bounds
 from qsim.engines.recorder import ROWS, Recorder
 
 
@@ -70,6 +70,26 @@ def test_correlated_batches_get_a_wider_error() -> None:
     error, correlation = batch_error(values)
     assert correlation > 0.8
     assert error > 2 * values.std(ddof=1) / np.sqrt(30)
+
+
+def test_few_batches_count_as_more_alike_than_they_look() -> None:
+    """Of independent batches the lag-1 correlation is -1/b on average (Kendall 1954)."""
+    values = rng().normal(0, 1, (2000, 20))
+    raised = np.array([batch_error(row) for row in values])
+    plain = values.std(axis=1, ddof=1) / np.sqrt(20)
+    phi = np.maximum(raised[:, 1] + 1 / 20, 0)
+    assert np.mean(raised[:, 1] + 1 / 20) == pytest.approx(0, abs=0.02)
+    assert raised[:, 0] == pytest.approx(plain * np.sqrt((1 + phi) / (1 - phi)))
+
+
+def test_above_a_wait_the_interval_is_that_of_its_logarithm() -> None:
+    for name in ("L", "Lq", "W", "Wq"):
+        assert within_bounds(name, 2.0, (0.5, 1.0)) == pytest.approx((1.5, 2 * np.exp(0.5)))
+        assert within_bounds(name, 2.0, (3.0, 1e-9)) == pytest.approx((0.0, 2.0))
+        assert within_bounds(name, 0.0, (0.0, 0.0)) == (0.0, 0.0)
+        assert within_bounds(name, 1e-9, (0.0, 1.0))[1] < np.inf
+    assert within_bounds("throughput", 2.0, (0.5, 1.0)) == (1.5, 3.0)
+    assert within_bounds("p_wait", 0.9, (0.5, 1.0)) == (0.4, 1.0)
 
 
 def filled(n: int, expected: int) -> tuple[Recorder, np.ndarray]:
