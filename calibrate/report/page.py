@@ -18,7 +18,7 @@ import math
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,7 +31,7 @@ from calibrate.report.compared.curve_views import curve_output
 from calibrate.report.drawing import DARK
 from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
-from measure.machine.files import write_durably
+from measure.machine.files import write_durably, write_new
 from measure.origin import Provenance
 from measure.spreadsheet import plain_cell
 
@@ -64,13 +64,27 @@ def write_sections(
     """
     target = Path(path)
     try:
-        if target.exists() and not is_report(target):
-            raise MeasureError(f"{target} exists and is not a report of qsim; choose another name for the report")
+        _require_ours(target, is_report)
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_durably(target, render(sections, title=title, front=front).encode())
+        _put(target, render(sections, title=title, front=front).encode(), is_report)
     except OSError as error:
         raise MeasureError(f"cannot write the report {target}: {error.strerror or error}") from error
     return target
+
+
+def _require_ours(path: Path, ours: Callable[[Path], bool]) -> None:
+    """MeasureError where the name is taken by what is not ``ours``, also a pipe or a link to nothing."""
+    if os.path.lexists(path) and not ours(path):
+        raise MeasureError(f"{path} exists and is not a report of qsim; choose another name for the report")
+
+
+def _put(path: Path, content: bytes, ours: Callable[[Path], bool]) -> None:
+    """Write a new file, or replace one of ``ours``; one that came while this was made stays."""
+    _require_ours(path, ours)
+    if os.path.lexists(path):
+        write_durably(path, content)
+    else:
+        write_new(path, content)
 
 
 def is_report(path: Path) -> bool:
@@ -257,15 +271,20 @@ def write_paper(sections: Sequence[Section], path: Path, *, title: str, front: F
     Raises MeasureError where no browser is on PATH, where it fails, and where ``path`` is a file that is not of qsim.
     """
     try:
-        if path.exists() and PDF_MARK not in path.read_bytes():
-            raise MeasureError(f"{path} exists and is not a report of qsim; it is not replaced")
+        _require_ours(path, _is_paper)
         with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:
-            page = Path(folder) / "paper.html"
+            page, printed = Path(folder) / "paper.html", Path(folder) / "paper.pdf"
             page.write_text(render_paper(sections, title=title, front=front), encoding="utf-8")
-            print_pdf(page, path)
+            print_pdf(page, printed)
+            _put(path, printed.read_bytes(), _is_paper)
     except OSError as error:
         raise MeasureError(f"cannot write {path}: {error.strerror or error}") from error
     return path
+
+
+def _is_paper(path: Path) -> bool:
+    """Whether the file is a PDF that qsim printed. A pipe or a device is none, and is not opened."""
+    return path.is_file() and PDF_MARK in path.read_bytes()
 
 
 def print_pdf(page: Path, path: Path) -> None:

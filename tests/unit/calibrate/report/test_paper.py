@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from published_course import course_of
 
+import calibrate.report.page as page_module
 from calibrate.course import front_of
-from calibrate.report.page import PICTURES, render, render_paper, write_paper
+from calibrate.report.page import PICTURES, render, render_paper, write_paper, write_sections
 from calibrate.report.view import FrontPage, KeyFigure
 from measure.errors import MeasureError
 
@@ -61,6 +64,31 @@ def test_a_pdf_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="is not a report of qsim"):
         write_paper([], mine, title="t", front=FRONT)
     assert mine.read_bytes() == b"%PDF-1.4 /Title (my thesis)"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("nowhere")], ids=["pipe", "dangling link"])
+def test_a_name_that_leads_to_no_file_is_refused_and_not_opened(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    mine = tmp_path / "report.pdf"
+    make(mine)
+    with pytest.raises(MeasureError, match="is not a report of qsim"):
+        write_paper([], mine, title="t", front=FRONT)
+    with pytest.raises(MeasureError, match="is not a report of qsim"):
+        write_sections([], mine, title="t")
+    assert not mine.is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["report.pdf"]
+
+
+def test_a_pdf_that_came_while_it_was_printed_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = tmp_path / "report.pdf"
+
+    def printing(page: Path, path: Path) -> None:
+        path.write_bytes(b"printed from " + page.read_bytes()[-8:])
+        mine.write_bytes(b"my thesis")
+
+    monkeypatch.setattr(page_module, "print_pdf", printing)
+    with pytest.raises(MeasureError, match="is not a report of qsim"):
+        write_paper([], mine, title="t", front=FRONT)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("report.pdf", b"my thesis")]
 
 
 @pytest.mark.slow
