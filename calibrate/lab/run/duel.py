@@ -38,8 +38,11 @@ _ALPHABETS = (
 """Each Latin letter with those that look like it (Unicode Technical Standard 39, confusables; one of each letter)."""
 _LATIN = {ord(other): letters[0] for letters in _ALPHABETS.split() for other in letters[1:]}
 _SHAPES = str.maketrans({"I": "l", "1": "l", "|": "l", "0": "o"})
-_BLANK = "\u115f\u1160\u2800\u3164\uffa0"
-"""Letters that show nothing."""
+_BLANK = {
+    *"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0",
+    *map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),
+}
+"""Letters that show nothing, and selectors of a variant."""
 
 
 def looks(name: str) -> str:
@@ -51,7 +54,7 @@ def looks(name: str) -> str:
     parts = unicodedata.normalize("NFKD", name)
     letters = "".join(c for c in parts if not unicodedata.combining(c) and not c.isspace() and c not in _BLANK)
     latin = letters.translate(_SHAPES).casefold().translate(_LATIN)
-    return latin.replace("rn", "m").replace("vv", "w")
+    return latin.replace("rn", "m").replace("vv", "w").replace("i", "l")  # I is i and looks like l
 
 
 LOWEST, HIGHEST = 1.0, 1000.0
@@ -94,7 +97,7 @@ class Guess:
             raise InvalidParameterError("name", "is missing", "say who guesses, in letters")
         if len(who) > LONGEST_NAME:
             raise InvalidParameterError("name", "is too long", f"use at most {LONGEST_NAME} letters")
-        if looks(who) in (looks(MODEL_NAME), looks(MODEL_NAME.upper())):
+        if looks(who) == looks(MODEL_NAME):
             raise InvalidParameterError("name", f"{MODEL_NAME} is the model's", "take another name")
         number = real(load)
         if not LOWEST <= number <= HIGHEST:

@@ -15,6 +15,8 @@ from calibrate.lab.run.duel import looks
         ("Ida", ("lda", "1da", "|da", "\u0406da")),
         ("Bob 0", ("B\u043eb O", "\u0412ob0")),
         ("Emma", ("Ernma", "Em rna")),
+        ("Milo", ("MILO", "MlLO", "Mllo")),
+        ("Bea", ("Be\ufe0fa", "B\u034fea", "Be\U000e0101a")),
     ],
 )
 def test_letters_of_other_alphabets_capitals_and_blanks_look_alike(name: str, others: tuple[str, ...]) -> None:
