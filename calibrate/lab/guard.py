@@ -16,7 +16,7 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlencode, urlsplit
 
 from dash import html
@@ -42,6 +42,8 @@ def is_loopback(host: str) -> bool:
 
 
 MOST_KEYS = 10_000
+HOST_BITS = 64
+"""Of an IPv6 address, those that name a machine in its network."""
 
 
 class RateLimit:
@@ -171,7 +173,14 @@ def cookie_name(port: int) -> str:
 
 
 def _address() -> str:
-    return request.remote_addr or ""
+    """The requesting address; of IPv6 its network of 64 bits, in which a machine takes any address it likes."""
+    given = request.remote_addr or ""
+    if not _is_address(given):
+        return given
+    address = ip_address(given)
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(address.ipv4_mapped or IPv6Address(int(address) >> HOST_BITS << HOST_BITS))
 
 
 def _new_session() -> str:

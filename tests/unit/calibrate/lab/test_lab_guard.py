@@ -234,6 +234,23 @@ def test_a_class_of_200_joins_behind_one_address_and_a_script_gets_no_further(ta
     assert server.test_client().get(f"/run?token={guard.teacher}", base_url=BASE).status_code == 302
 
 
+def test_a_machine_joins_no_faster_under_many_addresses_of_its_network(table):
+    """A network card takes any of 2^64 addresses of IPv6; one of IPv4 may come in the clothes of IPv6."""
+    guard, server = Guard.of("0.0.0.0"), build(table).server  # noqa: S104 - nothing listens
+    guard.attach(server)
+
+    def join(address: str) -> int:
+        way = {"environ_overrides": {"REMOTE_ADDR": address}, "base_url": BASE}
+        return server.test_client().get(f"/run?token={guard.viewer}", **way).status_code
+
+    came_in = [join(f"2001:db8:1:2:{i:x}::{i:x}") for i in range(300)]
+    assert (came_in[:250], set(came_in[260:])) == ([302] * 250, {429})
+    assert join("2001:db8:1:3::1") == 302
+    came_in = [join(f"{prefix}203.0.113.5") for prefix in ("", "::ffff:") for _ in range(140)]
+    assert 429 in came_in
+    assert join("::ffff:203.0.113.6") == 302
+
+
 def test_250_browsers_of_one_address_join_at_once_and_then_twelve_a_minute():
     joins = Guard.of("0.0.0.0").joins  # noqa: S104 - nothing listens
     assert [joins.take("192.0.2.7", 0.0) for _ in range(252)] == [True] * 250 + [False] * 2
