@@ -45,9 +45,17 @@ STDIN = Path("-")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
+LINE_ENDS = "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
+"""What begins a new line or column where text is printed."""
+
+
 def shown_name(path: str | Path) -> str:
-    """A file's name as text that can be stored and printed: a byte that is not UTF-8 becomes ``\\xe9``."""
-    return os.fsencode(path).decode(errors="backslashreplace")
+    """A file's name on one line, to store and print: a byte that is not UTF-8 becomes ``\\xe9``, a line end ``\\n``.
+
+    A name of two lines could pass for two answers.
+    """
+    name = os.fsencode(path).decode(errors="backslashreplace")
+    return name.translate({ord(end): end.encode("unicode_escape").decode() for end in LINE_ENDS})
 
 
 @contextmanager

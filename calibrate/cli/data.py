@@ -49,7 +49,7 @@ class DataSource:
         """The source as other commands take it, its columns included."""
         if self.dataset is not None:
             return f"--dataset {self.dataset}"
-        return shlex.join([*self.data, *([] if self.columns is None else ["--columns", self.columns])])
+        return shown_name(shlex.join([*self.data, *([] if self.columns is None else ["--columns", self.columns])]))
 
     @property
     def title(self) -> str:

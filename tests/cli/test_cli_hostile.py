@@ -95,6 +95,27 @@ def test_what_a_terminal_would_obey_is_shown_spelled_out(folder: Path) -> None:
     assert r"\x1b]0;OWNED\x07\x1b[2J\u009b31m\u202ex\u007f" in on_a_terminal(["show", "table.csv"], folder)
 
 
+FORGED = "x\nPEAK    9 M a second, sure\t1"
+"""A name that, printed as it is, is a line of its own."""
+
+
+def test_no_name_of_a_file_is_a_line_of_its_own(folder: Path) -> None:
+    (folder / f"{FORGED}.csv").write_text("depth,iops,latency_us\n" + "".join(f"{n},{x},{r}\n" for n, x, r in CURVE))
+    for command in ("show", "audit", "fit"):
+        shown = on_a_terminal([command, f"{FORGED}.csv"], folder)
+        assert r"x\nPEAK    9 M a second, sure\t1.csv" in shown
+        assert "\nPEAK    9 M a second" not in shown.replace("\r", "")
+
+
+@pytest.mark.parametrize("where", ["station", "class"])
+def test_no_name_in_a_network_is_a_line_of_its_own(folder: Path, where: str) -> None:
+    names = {"station": "disk", "class": "reads", where: FORGED}
+    network = {"stations": {names["station"]: {"service": "8ms"}}, "customers": {names["class"]: 3}}
+    (folder / "forged.json").write_text(json.dumps(network))
+    shown = on_a_terminal(["network", "forged.json"], folder)
+    assert r"the name 'x\nPEAK 9 M a second, sure\t1' must stand on one line" in shown
+
+
 def test_a_name_that_is_not_utf_8_is_shown_spelled_out(folder: Path) -> None:
     shown = on_a_terminal(["show", os.fsdecode(b"none\x9b31m.csv")], folder)
     assert r"none\udc9b31m.csv" in shown

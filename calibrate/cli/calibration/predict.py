@@ -34,7 +34,7 @@ from calibrate.cli.files import read_fits
 from calibrate.cli.options import Page, conflicts, option, requires
 from measure import units
 from measure.loads import ArrivalRate, Bandwidth, Clients, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
-from measure.text_files import read_head
+from measure.text_files import read_head, shown_name
 from measure.units import format_duration, with_interval
 from qsim.result import labelled, table
 
@@ -253,7 +253,8 @@ def predict(
     title = "Prediction" if len(curves) > 1 or not curves[0].fit.series else f"Prediction: {curves[0].fit.series}"
 
     def text() -> str:
-        blocks = ["\n".join(first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
+        name = dataset or shown_name(" ".join(data or ()))
+        blocks = ["\n".join(first_lines(name, found.fits))] if len(curves) > 1 else []
         for i, c in enumerate(curves):
             parts = _text(c, tails.get(c.fit.series), found.sweep, slo, several=len(curves) > 1, details=details)
             blocks.append(("" if i == 0 else "\n") + "\n\n".join(parts))

@@ -13,6 +13,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import Columns, Data, Page, Series, flag, option
 from calibrate.cli.parsing import parser, per_second, seconds
 from calibrate.cli.progress import Bar, part_of
+from measure.text_files import shown_name
 from measure.units import counted
 from qsim.result import labelled
 
@@ -89,7 +90,7 @@ def show(
     with Bar("drawing") as bar:
         parts = [one.section(part_of(bar, done, len(found)), sheet) for done, one in enumerate(found)]
     sections = [section for section, _ in parts]
-    title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
+    title = sections[0].title if len(sections) == 1 else shown_name(" ".join([*(data or ()), *(dataset or ())]))
     return CommandResult(
         lambda: _text(found, parts, sheet, details=details),
         lambda: {"sections": [s.to_dict() for s in sections]},
@@ -232,7 +233,7 @@ def _held(source: DataSource) -> list[_Shown]:
     if isinstance(held, list):
         return [_Shown(source.arguments, table) for table in held]
     parts = (replace(held, also=()), *held.also) if held.also else (held,)
-    return [_Shown(source.arguments, measured(part, ", ".join(source.data))) for part in parts]
+    return [_Shown(source.arguments, measured(part, shown_name(", ".join(source.data)))) for part in parts]
 
 
 def _published(name: str) -> _Shown:

@@ -73,6 +73,10 @@ class _Reading:
         document = self.table(made, "the file")
         self.only(document, FIELDS, "the file")
         stations = self.table(document.get("stations"), "stations")
+        classes = document.get("customers")
+        for name in (*stations, *(classes if isinstance(classes, Mapping) else ())):
+            if set(name) & set(text_files.LINE_ENDS):
+                raise ValueError(f"the name {name!r} must stand on one line")
         customers, routing = self.all_customers(document, stations), document.get("routing")
         if routing is None and isinstance(customers, qsim.Arrivals) and None not in customers.sources:
             routing = {name: {} for name in stations}  # they are served where they come, and leave
