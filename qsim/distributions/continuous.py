@@ -24,7 +24,7 @@ SMALLEST_SHAPE = 0.02
 NARROW = 30.0
 """From this c (and ck) or shape on the scv of Burr's and Weibull's law is a series: log E[T²] - 2 log E[T] in powers of
 1/c, as a difference of what is nearly equal would lose every digit."""
-ORDERS = np.arange(2.0, 12.0)
+ORDERS: FloatArray = np.arange(2.0, 12.0)
 WIDEST_SCV = 1e12
 """Of a gamma or lognormal time: beyond it the higher moments leave the floats."""
 FAR = 40.0
@@ -105,6 +105,13 @@ class LogNormal(_TwoMoments):
         return float(self.mean**k * (1 + self.scv) ** (k * (k - 1) / 2))
 
 
+def _log_gamma_derivatives(x: float) -> FloatArray:
+    """Those of log Γ at x, of the ``ORDERS``."""
+    from scipy.special import polygamma
+
+    return np.asarray(polygamma(np.arange(1, ORDERS.size + 1), x), dtype=np.float64)
+
+
 def _narrow_scv(derivatives: FloatArray, shape: float) -> float:
     """The scv from the derivatives of log E[T^r] by r/shape at 0, from the second on."""
     from scipy.special import gamma
@@ -145,9 +152,7 @@ class Weibull(LengthBiased):
     def scv(self) -> float:
         if self.shape < NARROW:
             return math.gamma(1 + 2 / self.shape) / math.gamma(1 + 1 / self.shape) ** 2 - 1
-        from scipy.special import polygamma
-
-        return _narrow_scv(polygamma(ORDERS - 1, 1.0), self.shape)
+        return _narrow_scv(_log_gamma_derivatives(1.0), self.shape)
 
     def _hazard(self, x: npt.ArrayLike) -> FloatArray:
         with np.errstate(over="ignore"):  # an infinite hazard means P(T > x) = 0
@@ -214,9 +219,8 @@ class BurrXII(LengthBiased):
     def scv(self) -> float:
         if min(self.c, self.c * self.k) < NARROW:
             return self._raw(2) / self._raw(1) ** 2 - 1
-        from scipy.special import polygamma
-
-        return _narrow_scv((-1.0) ** ORDERS * polygamma(ORDERS - 1, self.k) + polygamma(ORDERS - 1, 1.0), self.c)
+        signs = (-1.0) ** ORDERS
+        return _narrow_scv(signs * _log_gamma_derivatives(self.k) + _log_gamma_derivatives(1.0), self.c)
 
     def _raw(self, r: int) -> float:
         """E[(T/scale)^r] = k·B(k - r/c, 1 + r/c); infinite from r = ck on."""
