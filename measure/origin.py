@@ -138,8 +138,8 @@ def as_published(table: pd.DataFrame, figure: str) -> NDArray[np.float64]:
 
 def corrected_rows(table: pd.DataFrame, figures: Iterable[str]) -> pd.DataFrame:
     """The rows of which one of the ``figures`` was corrected."""
-    columns = [ORIGIN[f] for f in figures if f in ORIGIN and ORIGIN[f] in table]
-    return table[[any(word_of(row[c]) == "corrected" for c in columns) for row in table.to_dict("records")]]
+    known = [figure for figure in figures if figure in ORIGIN]
+    return table[~rows_to_judge(table, known, lambda origin: word_of(origin) != "corrected")]
 
 
 def symbols(table: pd.DataFrame, figures: Iterable[str], symbol: str) -> str | list[str]:

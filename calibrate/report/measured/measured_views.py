@@ -91,7 +91,9 @@ def _styles(parts: Sequence[pd.DataFrame]) -> list[tuple[int, int]]:
 
     Where lines differ in size and share of reads, the colour stands for the share and the dash for the size.
     """
-    places = [{(r["read_fraction"], r["size_bytes"]) for r in p.to_dict("records")} for p in parts if "curve" in p]
+    places = [
+        set(zip(*(p[c].tolist() for c in ("read_fraction", "size_bytes")), strict=True)) for p in parts if "curve" in p
+    ]
     each = [place.pop() for place in places if len(place) == 1]
     shares, sizes = (list(dict.fromkeys(column)) for column in zip(*each, strict=True)) if each else ([], [])
     alone = len(each) == len(parts) == len(set(each))
