@@ -77,24 +77,12 @@ def overlapping(before: Any, after: Any) -> bool:
 
 
 def elsewhere(**environment: str) -> dict[str, Any]:
-    """The documents of another process, with this in its environment."""
-    return finished(started(**environment))
-
-
-def started(**environment: str) -> subprocess.Popen[str]:
-    """The process that computes them."""
+    """The documents of another process, with this in its environment. Raises where it fails."""
     here = Path(__file__).parent
     known = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here.parents[1]), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, str(here / "rounding_documents.py")]
-    return subprocess.Popen(command, env={**known, **environment}, stdout=subprocess.PIPE, text=True)
-
-
-def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Its documents, once it has ended. Raises where it failed."""
-    out, _ = process.communicate()
-    if process.returncode:
-        raise RuntimeError(f"the other process ended with {process.returncode}")
-    found: dict[str, Any] = json.loads(out)
+    done = subprocess.run(command, env={**known, **environment}, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
