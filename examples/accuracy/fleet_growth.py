@@ -31,12 +31,17 @@ DEPTHS = 2.0 ** np.arange(7)
 HEADER = "queue_depth,iops,latency_us,block_size_KiB,read_pct\n"
 
 
+def rates(count: int) -> Iterator[np.ndarray]:
+    """The throughputs of each drive at ``DEPTHS``."""
+    random = np.random.default_rng(1)
+    for _ in range(count):
+        idle, peak = np.array([80e-6, 6e5]) * np.exp(0.05 * random.normal(size=2))
+        yield ((DEPTHS / idle) ** -2.6 + peak**-2.6) ** (-1 / 2.6) * np.exp(0.02 * random.normal(size=7))
+
+
 def write_drives(folder: Path, count: int) -> None:
     """A table for each drive."""
-    random = np.random.default_rng(1)
-    for i in range(count):
-        idle, peak = np.array([80e-6, 6e5]) * np.exp(0.05 * random.normal(size=2))
-        rate = ((DEPTHS / idle) ** -2.6 + peak**-2.6) ** (-1 / 2.6) * np.exp(0.02 * random.normal(size=7))
+    for i, rate in enumerate(rates(count)):
         rows = [f"{n:g},{x:.1f},{1e6 * n / x:.3f},4,100\n" for n, x in zip(DEPTHS, rate, strict=True)]
         (folder / f"drive-{i:05}.csv").write_text(HEADER + "".join(rows))
 
