@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pytest
 
 from calibrate.service import Times, fit_service, of_histogram, of_percentiles, of_samples
 from calibrate.service.families import Candidate, lognormals, mixture_theta, plain_families, shifted
-from calibrate.service.fitted import MOST_FAMILIES, FamilyFit, answer_table
+from calibrate.service.fitted import MOST_FAMILIES, FamilyFit, ServiceFit, answer_table
 from calibrate.service.ladder import findings_of, fit_family
 from calibrate.service.likelihood import Binned
 from calibrate.service.observed_times import parse_latencies, parse_percentiles
@@ -22,6 +23,11 @@ TWO_KINDS = Mixture((LogNormal(80e-6, 0.01), LogNormal(400e-6, 0.05)), (0.8, 0.2
 
 def drawn(law: Distribution, requests: int = 10_000, seed: int = 5) -> Times:
     return of_samples(law.sample(np.random.default_rng(seed), requests), "drawn")
+
+
+@cache
+def fitted_to_draws(law: Distribution) -> ServiceFit:
+    return fit_service(drawn(law))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +45,7 @@ def drawn(law: Distribution, requests: int = 10_000, seed: int = 5) -> Times:
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_the_family_that_was_drawn_from_describes_the_draws(law: Distribution, name: str) -> None:
-    fit = fit_service(drawn(law))
+    fit = fitted_to_draws(law)
     own = next(f for f in fit.families if f.name == name)
     assert own.bic - fit.best.bic < 6  # BIC may prefer a close relative, by no more than chance
     assert own.ks < 0.0163  # a KS test of 10,000 at 1 %
@@ -48,7 +54,7 @@ def test_the_family_that_was_drawn_from_describes_the_draws(law: Distribution, n
 
 
 def test_the_families_beyond_those_shown_are_counted() -> None:
-    fit = fit_service(drawn(Exponential(1e-3)))
+    fit = fitted_to_draws(Exponential(1e-3))
     header, observed, *best, more = answer_table([("drawn", fit)]).splitlines()
     assert (header.split()[0], observed.split()[0]) == ("PARAMETERS", "observed")
     assert [line.startswith(f.name) for line, f in zip(best, fit.families, strict=False)] == [True] * MOST_FAMILIES
