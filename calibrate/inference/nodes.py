@@ -264,7 +264,7 @@ class _Set:
     def among(self, some: Sequence[int]) -> _Set:
         """The distribution of ``some`` of the deviates."""
         covariance = self.factor @ self.factor.T
-        return _Set(self.middle[some], np.linalg.cholesky(covariance[np.ix_(some, some)]))
+        return _Set(self.middle[some], np.asarray(np.linalg.cholesky(covariance[np.ix_(some, some)])))
 
     def beside(self, places: Sequence[int], count: int) -> _Set:
         """The distribution of ``count`` deviates, those at ``places`` being these and the others of the prior."""
