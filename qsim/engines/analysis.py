@@ -11,7 +11,7 @@ customer; the batches' deviations from it give its variance and Student's t its 
 are correlated (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), with φ larger by 1/batches, as so
 few show it too small; where they are skewed, as long excursions of a queue make them, the interval is longer on the
 side of the tail. A run that met few excursions has too low a mean wait and too low a spread as well, so above a wait
-its interval is that of the logarithm.
+its interval is at least that of the logarithm.
 Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; both
 corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23; the second:
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
@@ -141,15 +141,15 @@ def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
     return below * error, above * error
 
 
-def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interval:
-    """The interval from ``value`` and its reach below and above, cut at 0 and, for a share, at 1.
+def by_logarithm(value: float, deviations: FloatArray, confidence: float) -> float:
+    """How far the confidence interval of the logarithm of a ``value`` reaches above it, as batches without a tail."""
+    even = student_t(confidence, max(1, deviations.size - 1)) * batch_error(deviations)[0]
+    return value * math.expm1(min(even / value, MOST_ABOVE))
 
-    Above a wait it is that of the logarithm: value·e^(reach/value).
-    """
-    below, above = reach
-    if name in WAITS and value > 0:
-        above = value * math.expm1(min(above / value, MOST_ABOVE))
-    low, high = value - below, value + above
+
+def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interval:
+    """The interval from ``value`` and its reach below and above, cut at 0 and, for a share, at 1."""
+    low, high = value - reach[0], value + reach[1]
     return (max(0.0, low), min(1.0, high) if name in SHARES else high)
 
 
@@ -202,7 +202,10 @@ def analyse(
     for name, (above, below) in _ratios(batches, float(per_batch * size), servers).items():
         value = values[name] = float(above.sum() / below.sum())
         deviations = (above - value * below) / below.mean()
-        ends = within_bounds(name, value, reaches(deviations, confidence))
+        reach = reaches(deviations, confidence)
+        if name in WAITS and value > 0:
+            reach = (reach[0], max(reach[1], by_logarithm(value, deviations, confidence)))
+        ends = within_bounds(name, value, reach)
         seen, number = float(above.sum()), float(below.sum())
         rare = name in ("p_wait", "p_block") and min(seen, number - seen) < FEW_SEEN
         intervals[name] = with_unseen(ends, seen, number, confidence) if rare else ends
