@@ -10,8 +10,7 @@ Intervals. What is left is cut into at most 20 batches. Each value is a ratio of
 customer; the batches' deviations from it give its variance and Student's t its interval. Where neighbouring batches
 are correlated (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), with φ larger by 1/batches, as so
 few show it too small; where they are skewed, as long excursions of a queue make them, the interval is longer on the
-side of the tail. A run that met few excursions has too low a mean wait and too low a spread as well, so above a wait
-its interval is at least that of the logarithm.
+side of the tail.
 Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; both
 corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23; the second:
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
@@ -49,9 +48,7 @@ FEW_SEEN = 10
 BEYOND_QUANTILE = 10
 """Customers each batch should have beyond a quantile."""
 WAITS = ("L", "Lq", "W", "Wq")
-"""Values that rare long services and long excursions raise."""
-MOST_ABOVE = 100.0
-"""Of the logarithm of a wait: more would leave the floats."""
+"""Values that rare long services raise."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +138,6 @@ def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
     return below * error, above * error
 
 
-def by_logarithm(value: float, deviations: FloatArray, confidence: float) -> float:
-    """How far the confidence interval of the logarithm of a ``value`` reaches above it, as batches without a tail."""
-    even = student_t(confidence, max(1, deviations.size - 1)) * batch_error(deviations)[0]
-    return value * math.expm1(min(even / value, MOST_ABOVE))
-
-
 def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interval:
     """The interval from ``value`` and its reach below and above, cut at 0 and, for a share, at 1."""
     low, high = value - reach[0], value + reach[1]
@@ -202,10 +193,7 @@ def analyse(
     for name, (above, below) in _ratios(batches, float(per_batch * size), servers).items():
         value = values[name] = float(above.sum() / below.sum())
         deviations = (above - value * below) / below.mean()
-        reach = reaches(deviations, confidence)
-        if name in WAITS and value > 0:
-            reach = (reach[0], max(reach[1], by_logarithm(value, deviations, confidence)))
-        ends = within_bounds(name, value, reach)
+        ends = within_bounds(name, value, reaches(deviations, confidence))
         seen, number = float(above.sum()), float(below.sum())
         rare = name in ("p_wait", "p_block") and min(seen, number - seen) < FEW_SEEN
         intervals[name] = with_unseen(ends, seen, number, confidence) if rare else ends

@@ -30,7 +30,7 @@ MOST_AT_ONCE = 10_000_000
 ENDLESS = 10**15
 """More customers than any run has."""
 
-RELAXATIONS = 75
+RELAXATIONS = 125
 """A run must last this many relaxation times, the time in which a queue forgets how it started.
 
 Intervals of the shortest runs then hold the mean wait in 93 to 95 % (``examples/accuracy/interval_coverage.py``).

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qsim import Closed, Delay, Exponential, MMc, MMcK, Network, Station, simulate, solve
-from qsim.engines.analysis import SampledTimes, analyse, batch_error, by_logarithm, find_warmup, mser, within_bounds
+from qsim.engines.analysis import SampledTimes, analyse, batch_error, find_warmup, mser
 from qsim.engines.recorder import ROWS, Recorder
 
 
@@ -80,19 +80,6 @@ def test_few_batches_count_as_more_alike_than_they_look() -> None:
     phi = np.maximum(raised[:, 1] + 1 / 20, 0)
     assert np.mean(raised[:, 1] + 1 / 20) == pytest.approx(0, abs=0.02)
     assert raised[:, 0] == pytest.approx(plain * np.sqrt((1 + phi) / (1 - phi)))
-
-
-def test_above_a_wait_the_interval_is_at_least_that_of_its_logarithm() -> None:
-    even = np.array([-0.5, 0.5] * 10)
-    error, _ = batch_error(even)
-    assert by_logarithm(2.0, even, 0.95) == pytest.approx(2 * np.expm1(2.093 * error / 2), rel=1e-3)
-    assert by_logarithm(1e-9, even, 0.95) < np.inf
-    assert within_bounds("throughput", 2.0, (0.5, 1.0)) == (1.5, 3.0)
-    assert within_bounds("p_wait", 0.9, (0.5, 1.0)) == (0.4, 1.0)
-    found = simulate(MMc(0.9, 1.0, 1), customers=200_000, seed=1)
-    for name in ("L", "Lq", "W", "Wq"):
-        low, high = found.interval(name)
-        assert high / getattr(found, name) > getattr(found, name) / low, name
 
 
 def filled(n: int, expected: int) -> tuple[Recorder, np.ndarray]:
