@@ -8,13 +8,12 @@ ones in longer runs).
 
 Intervals. What is left is cut into at most 20 batches. Each value is a ratio of totals, such as waiting time per
 customer; the batches' deviations from it give its variance and Student's t its interval. Where neighbouring batches
-are correlated (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), with φ larger by 1/batches, as so
-few show it too small; where they are skewed, as long excursions of a queue make them, the interval is longer on the
-side of the tail.
+are correlated (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), and where they are skewed, as
+long excursions of a queue make them, the interval is longer on the side of the tail.
 Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; both
 corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23; the second:
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
-distribution"; the 1/batches: Kendall (1954), Biometrika 41, "Note on bias in the estimation of autocorrelation".
+distribution".
 
 Shares. Where fewer than ten customers were lost or had to wait, or all but fewer than ten, the interval is at least
 that of as many independent customers (Clopper & Pearson 1934): what was not seen is not impossible.
@@ -112,7 +111,7 @@ def batch_error(deviations: FloatArray) -> tuple[float, float]:
     if square == 0:
         return 0.0, 0.0
     correlation = float(centred[1:] @ centred[:-1]) / square
-    raised = min(max(correlation + 1 / b, 0.0), 0.95)
+    raised = min(max(correlation, 0.0), 0.95)
     variance = square / (b - 1) / b
     return math.sqrt(variance * (1 + raised) / (1 - raised)), correlation
 

@@ -72,16 +72,6 @@ def test_correlated_batches_get_a_wider_error() -> None:
     assert error > 2 * values.std(ddof=1) / np.sqrt(30)
 
 
-def test_few_batches_count_as_more_alike_than_they_look() -> None:
-    """Of independent batches the lag-1 correlation is -1/b on average (Kendall 1954)."""
-    values = rng().normal(0, 1, (2000, 20))
-    raised = np.array([batch_error(row) for row in values])
-    plain = values.std(axis=1, ddof=1) / np.sqrt(20)
-    phi = np.maximum(raised[:, 1] + 1 / 20, 0)
-    assert np.mean(raised[:, 1] + 1 / 20) == pytest.approx(0, abs=0.02)
-    assert raised[:, 0] == pytest.approx(plain * np.sqrt((1 + phi) / (1 - phi)))
-
-
 def filled(n: int, expected: int) -> tuple[Recorder, np.ndarray]:
     draws = rng().exponential(size=(3, n))
     recorder = Recorder(expected, 1.0)
