@@ -18,6 +18,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.formats.server_reports import (
     CLOSED_LOOP,
+    LONG,
     ServerRun,
     each_run,
     inferred,
@@ -242,15 +243,15 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     )
 
 
-OFTEN_LATE, LONG, EVEN_SD = 0.2, 0.025, 0.2
-"""A queue grew, if requests lagged behind for this share of their time, which is this share of the run, and if their
-standard deviation is as near to that of times that are evenly long from nothing to twice their mean."""
+OFTEN_LATE, EVEN_SD = 0.2, 0.2
+"""A queue grew, if requests lagged behind for this share of a long time, and if their standard deviation is as near to
+that of times that are evenly long from nothing to twice their mean."""
 
 
 def _lagged_more_and_more(mean: float, first: Mapping[str, float], seconds: float) -> bool:
     """Whether requests waited for a free client longer and longer, as long as the run lasted."""
     even = abs(first.get("s", 0.0) * math.sqrt(3) / mean - 1) < EVEN_SD
-    return even and first.get("lag", 0.0) >= OFTEN_LATE * mean >= OFTEN_LATE * LONG * seconds
+    return even and first.get("lag", 0.0) >= OFTEN_LATE * mean and mean >= LONG * seconds
 
 
 def _throughput(found: Fields, first: Mapping[str, float], count: float, name: str) -> float:

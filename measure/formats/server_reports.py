@@ -303,6 +303,10 @@ LAST_ANSWER = 3.0
 EVENLY = 0.1
 """Percentiles of answers that take evenly long, from nothing to twice their mean, are this near to theirs."""
 
+LONG = 0.025
+"""A queue that grew all along has a mean response time of at least this share of the run; in less it explains 5 % of
+what came, and times that are evenly long are those of the service."""
+
 AS_ASKED = 0.2
 """A queue that grew explains the rate asked for, if it leaves no larger a part of what did not come."""
 
@@ -322,7 +326,7 @@ def load_of_a_count(
     [100, 122]
     """
     by_growth = rate_of_growth(rate, mean_s, seconds)
-    if grew_all_along(mean_s, percentiles):
+    if grew_all_along(mean_s, percentiles, seconds):
         return asked if asked > rate else by_growth
     explained = abs(by_growth - asked) < AS_ASKED * (asked - rate)
     if explained and percentiles and _even(mean_s, percentiles):
@@ -330,9 +334,13 @@ def load_of_a_count(
     return rate if rate < asked <= rate * (1 + LAST_ANSWER * mean_s / max(seconds, 1e-9)) else asked
 
 
-def grew_all_along(mean_s: float, percentiles: Mapping[float, float]) -> bool:
-    """Whether a queue grew as long as the run lasted: answers take evenly long, from nothing to twice their mean."""
-    return 50.0 in percentiles and any(90 <= p <= 99 for p in percentiles) and _even(mean_s, percentiles)
+def grew_all_along(mean_s: float, percentiles: Mapping[float, float], seconds: float) -> bool:
+    """Whether a queue grew as long as a run of so many ``seconds`` lasted.
+
+    Its answers take evenly long, from nothing to twice their mean.
+    """
+    known = 50.0 in percentiles and any(90 <= p <= 99 for p in percentiles)
+    return known and mean_s >= LONG * seconds and _even(mean_s, percentiles)
 
 
 def _even(mean_s: float, percentiles: Mapping[float, float]) -> bool:

@@ -145,7 +145,7 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
     count = float(metrics["http_reqs"].get("count", 0)) or None
     share = float(failed.get("rate", failed.get("value", 0)) or 0)
     asked, notes = rate * _dropped(metrics), [arrivals] if arrivals else [CLOSED_LOOP]
-    if arrivals and count and asked == rate and grew_all_along(mean, percents):
+    if arrivals and count and asked == rate and grew_all_along(mean, percents, count / rate):
         asked = rate_of_growth(rate, mean, count / rate)
         notes.append(inferred("k6", asked))
     return ServerRun(

@@ -1,5 +1,6 @@
 """Services measured at arrival rates, and drives watched in production, are calibrated through the chain."""
 
+import json
 import re
 from pathlib import Path
 
@@ -98,6 +99,16 @@ def test_iterations_of_k6_that_pile_up_tell_the_rate_at_which_they_were_started(
     made = fit(sweep)
     assert made.notes[0] == "of 131 /s asked for 99.7 /s came: the capacity, and no response"
     assert made.parameters["Xmax"].estimate == pytest.approx(100, rel=0.05)
+
+
+def test_a_service_whose_times_are_evenly_long_is_not_taken_for_a_queue_that_grew(tmp_path: Path) -> None:
+    found = json.loads((KINDS / "k6-overload" / "r65.json").read_text())
+    even = {"avg": 10.0, "min": 0.1, "med": 10.0, "max": 20.0, "p(90)": 18.0, "p(95)": 19.0}
+    found["metrics"] |= dict.fromkeys(("http_req_duration", "iteration_duration"), even)
+    (tmp_path / "uniform.json").write_text(json.dumps(found))
+    sweep = load(tmp_path / "uniform.json")
+    assert sweep.points["load"].tolist() == sweep.points["throughput_per_s"].tolist()
+    assert not any("does not print" in f.message for f in sweep.findings)
 
 
 @pytest.mark.parametrize(
