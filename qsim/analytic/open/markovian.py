@@ -44,8 +44,9 @@ STEPS, LESS, MOST_WORK = 60, 1 / 8, 4e9
 """The most steps of the reduction; the cost of a level below c, as a share of a step's; and the most multiplications
 (levels times the cube of their states): a few seconds."""
 NEGLIGIBLE = 1e-15
-RAREST = 1e-10
-"""The least probability that a time begins in a phase: where it is 5e-11, waits of M/PH/1 are off by 5e-6."""
+RAREST, LONG = 1e-10, 10.0
+"""The least probability that a time begins in a phase of more than so many mean times: where it is 5e-11, waits of
+M/PH/1 are off by 5e-6."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,12 @@ def _stationary(generator: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(system, np.eye(len(system))[-1]))
 
 
+def _begins_rarely(phases: tuple[FloatArray, FloatArray], mean: float) -> bool:
+    """Whether a time begins in a long phase, but too rarely."""
+    begins, rates = phases
+    return bool(((begins > 0) & (begins < RAREST) & (-LONG * mean * rates.diagonal() < 1)).any())
+
+
 def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times, no limit on places, few enough phases, and none too rare."""
     one_exponential = model.servers == 1 and isinstance(model.service, Exponential)  # GI/M/1 has one root
@@ -183,7 +190,7 @@ def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
     arrivals, service = model.arrivals.phases(), model.service.phases()
     if arrivals is None or service is None:
         return False
-    if any(0 < probability < RAREST for begins, _ in (arrivals, service) for probability in begins.tolist()):
+    if _begins_rarely(arrivals, model.arrivals.mean) or _begins_rarely(service, model.service.mean):
         return False
     c, phases = model.servers, service[0].size
     states = arrivals[0].size * math.comb(c + phases - 1, c)
