@@ -26,7 +26,7 @@ from measure.errors import DataError
 from measure.findings import unanswered
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, BufferSize, ClosedLoad, CountedLoad, Load, MemoryLoad, ThroughputLoad
-from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed
+from measure.origin import MEASURED, ORIGIN, PUBLISHED, can_judge, computed, word_of
 from measure.sweep import IN_BURSTS, WOKEN_LATE, Sweep, histograms
 from measure.units import format_duration, format_rate
 
@@ -382,7 +382,10 @@ def _served(points: Points) -> Points:
     if not behind.any():
         return points
     came, capacity = points.throughput_per_s[behind], float(points.throughput_per_s[behind].max())
-    rates = f"of {', '.join(map(format_rate, asked[behind]))} asked for {', '.join(map(format_rate, came))} came"
+    origins = np.full(len(points), MEASURED) if points.origin is None else points.origin[:, 0]
+    about = ("about " if word_of(origin) == "computed" else "" for origin in origins[behind])
+    wanted = (f"{word}{format_rate(rate)}" for word, rate in zip(about, asked[behind], strict=True))
+    rates = f"of {', '.join(wanted)} asked for {', '.join(map(format_rate, came))} came"
     if behind.all():
         raise DataError(
             f"{points.series}: {rates}: the device was overloaded at every rate, and its responses last as long as the "

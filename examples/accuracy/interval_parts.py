@@ -68,7 +68,7 @@ def by_noise(sweep: Sweep, _: float) -> Fit:
 
 
 def told(sweep: Sweep, noise: float) -> Fit:
-    """The noise of a point is told, and that nothing else is missed."""
+    """With the noise of a point given, and nothing else allowed for."""
     points = points_of(sweep)
     return fit_points(replace(points, throughput_spread=np.full(len(points), noise)), OfTheModel())
 

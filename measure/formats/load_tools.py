@@ -21,7 +21,6 @@ from measure.formats.server_reports import (
     LONG,
     ServerRun,
     each_run,
-    inferred,
     lacking,
     load_of_a_count,
     parts_of,
@@ -218,8 +217,6 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         raise lacking("mean response time", name)
     deviation = first.get("s", 0.0)
     notes = [tool.note] if tool.note else [] if asked or not percentiles else [CLOSED_LOOP]
-    if asked and asked > first["asked"]:
-        notes.append(inferred(tool.name, asked))
     if clients and (spread := first.get("spread", clients)) > clients:
         divided = f"{spread:g} connections over {first['n']:g} threads are {clients:g}"
         notes.append(f"{divided}: {tool.name} divides them evenly")
@@ -233,6 +230,7 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
         clients=None if asked else clients,
         unit=tool.unit,
         rate_per_s=asked or None,
+        rate_is_inferred=bool(asked and asked > first["asked"]),
         gaps=tool.arrivals or "paced",
         paces="" if asked else tool.paces,
         percentiles=percentiles,

@@ -46,6 +46,8 @@ class ServerRun:
     requests: float | None = None
     failed: float = 0.0
     series: str = ""
+    rate_is_inferred: bool = False
+    """Whether the tool does not print the rate, which follows from how the queue grew."""
     gaps: Gaps = "poisson"
     """Those between arrivals, of a run at a rate."""
     paces: str = ""
@@ -62,6 +64,9 @@ class ServerRun:
 
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
 
+
+GROWTH = computed("X T / (T - 2 R) of a run of T seconds in which the queue grew")
+GREW = "the queue grew all along, so that answers took up to twice their mean"
 
 PIPELINING = ("redis-benchmark", "wrk", "h2load", "memtier_benchmark")
 """Tools that can keep several requests of one client outstanding, and do not print how many."""
@@ -98,7 +103,7 @@ def servers_sweep(
                 "load": n,
                 "throughput_per_s": run.throughput_per_s,
                 "latency_s": run.response_s or n / run.throughput_per_s,
-                ORIGIN["load"]: told_by if _is_computed(run) else MEASURED,
+                ORIGIN["load"]: GROWTH if run.rate_is_inferred else told_by if _is_computed(run) else MEASURED,
                 ORIGIN["latency_s"]: MEASURED if run.response_s else computed("N / X"),
                 "source": file,
                 "pattern": None,
@@ -211,7 +216,8 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
         )
     for why in run.left_out:
         yield Finding("interrupted-run", "warning", why, "it was stopped", "run it again", load=load)
-    for note in run.notes:
+    inferred = f"{run.tool} does not print the rate it was asked for; about {format_rate(load)} is inferred: {GREW}"
+    for note in (*run.notes, *([inferred] if run.rate_is_inferred else [])):
         yield Finding("load-generator", "info", note, load=load)
     if run.doubt:
         yield Finding(
@@ -355,11 +361,3 @@ def rate_of_growth(rate: float, mean_s: float, seconds: float) -> float:
     """
     sent_s = seconds - 2 * mean_s
     return rate * seconds / sent_s if sent_s > 0 else rate
-
-
-def inferred(tool: str, asked: float) -> str:
-    """That the rate asked for was inferred, in words."""
-    return (
-        f"{tool} does not print the rate that was asked for: about {format_rate(asked)}, as the queue grew all along, "
-        "and answers took up to twice their mean"
-    )

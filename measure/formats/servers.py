@@ -20,16 +20,7 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.formats.load_tools import Tool, fields_of_document, parse_seconds, run_of, runs_of_text, tool_of, tools
-from measure.formats.server_reports import (
-    CLOSED_LOOP,
-    ServerRun,
-    grew_all_along,
-    inferred,
-    load_of_a_count,
-    number_at,
-    rate_of_growth,
-    servers_sweep,
-)
+from measure.formats.server_reports import CLOSED_LOOP, ServerRun, load_of_a_count, number_at, servers_sweep
 from measure.formats.tables.cells import check_rows
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
@@ -144,10 +135,8 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
     failed = metrics.get("http_req_failed", {})
     count = float(metrics["http_reqs"].get("count", 0)) or None
     share = float(failed.get("rate", failed.get("value", 0)) or 0)
-    asked, notes = rate * _dropped(metrics), [arrivals] if arrivals else [CLOSED_LOOP]
-    if arrivals and count and asked == rate and grew_all_along(mean, percents, count / rate):
-        asked = rate_of_growth(rate, mean, count / rate)
-        notes.append(inferred("k6", asked))
+    due = _dropped(metrics)
+    asked = load_of_a_count(rate, mean, rate, count / rate, percents) if count and due == 1 else rate * due
     return ServerRun(
         "k6",
         rate,
@@ -155,12 +144,13 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
         clients=None if arrivals else users,
         unit="users",
         rate_per_s=asked if arrivals else None,
+        rate_is_inferred=bool(arrivals) and due == 1 and asked > rate,
         gaps="paced",
         cycles="iteration_duration" in metrics,
         percentiles=percents,
         requests=count,
         failed=share * (count or 0),
-        notes=tuple(notes),
+        notes=(arrivals or CLOSED_LOOP,),
         doubt=_users_ramp(metrics) if arrivals else "",
     )
 

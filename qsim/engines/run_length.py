@@ -33,7 +33,7 @@ ENDLESS = 10**15
 RELAXATIONS = 200
 """A run must last this many relaxation times, the time in which a queue forgets how it started.
 
-Intervals of the shortest runs then hold the mean wait in 93 to 94 % (``examples/accuracy/interval_coverage.py``).
+Intervals of the shortest runs then hold the mean wait in 93 to 95 % (``examples/accuracy/interval_coverage.py``).
 """
 
 WORST_ERROR = 0.1
