@@ -440,9 +440,11 @@ def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
         found["unsteady"] = moved.groupby(rows["load"], sort=True).mean().to_numpy(float)
     if HOST_TIME in rows and rows[[HOST_TIME, "jobs"]].notna().all(axis=None):
         found |= {name: by_load[name].mean().to_numpy(float) for name in (HOST_TIME, "jobs")}
-    if rows["block_bytes"].notna().all() and rows["block_bytes"].nunique() == 1:
-        found["block_bytes"] = float(rows["block_bytes"].iloc[0])
-        found["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
+    blocks = rows["block_bytes"].to_numpy(float)
+    if (blocks == blocks[0]).all():
+        found["block_bytes"] = float(blocks[0])
+        if (sweep.points["block_bytes"] != blocks[0]).any():
+            found["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
     return ClosedFacts(**found)
 
 
@@ -459,9 +461,10 @@ def _lone_requests(sweep: Sweep, found: Sequence[Histogram]) -> LoneRequests | N
     constant times.
     """
     table = sweep.points
-    rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
-    if rows.empty:
+    known = (table["load"].to_numpy() == 1) & table["latency_sd_s"].notna().to_numpy()
+    if not known.any():
         return None
+    rows = table[known]
     shortest = [h.quantile(SHORTEST) for h in found]
     scv = float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean())
     return LoneRequests(scv, float(np.median(shortest or rows["latency_s"].tolist())))

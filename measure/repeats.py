@@ -57,8 +57,9 @@ Floats = NDArray[np.float64]
 
 def each_series(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """The name and the rows of each curve, in the order in which they first appear."""
-    for series, group in points.groupby("series", sort=False):
-        yield str(series), group
+    for rows in rows_of_each(points["series"]):
+        group = points if len(rows) == len(points) else points.iloc[rows]
+        yield str(group["series"].iloc[0]), group
 
 
 def half_width(deviations: ArrayLike, level: float = LEVEL) -> float:
@@ -195,7 +196,7 @@ def rows_of_each(names: pd.Series[Any]) -> list[NDArray[np.intp]]:
     """The row indices of each name, in the order in which the names first appear."""
     code = pd.factorize(names)[0]
     order = np.argsort(code, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(code[order])) + 1)
+    return np.split(order, np.flatnonzero(np.diff(code[order])) + 1) if len(names) else []
 
 
 def _relative_sd(values: Floats) -> tuple[float, int]:

@@ -214,9 +214,11 @@ class Sweep(Result):
         order, starts, repeats, (_, x, r) = *self._repeats[:3], self._repeats[3].T
         rows = self.points.iloc[order]
         bandwidth = rows["bandwidth_bytes_per_s"].to_numpy(float)
-        first, known = rows.iloc[starts], rows.notna().to_numpy()
-        if (known > np.repeat(known[starts], repeats, axis=0)).any():  # a later repeat says what the first does not
-            first = rows.groupby(np.repeat(starts, repeats)).first()
+        first = rows.iloc[starts]
+        if len(rows) > len(starts):
+            known = rows.notna().to_numpy()
+            if (known > np.repeat(known[starts], repeats, axis=0)).any():  # a later repeat says what the first does not
+                first = rows.groupby(np.repeat(starts, repeats)).first()
         with np.errstate(invalid="ignore"):  # unknown bandwidths
             moved = np.add.reduceat(np.nan_to_num(bandwidth), starts) / np.add.reduceat(np.isfinite(bandwidth), starts)
         limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]

@@ -164,6 +164,8 @@ def _is_read(origin: str) -> bool:
 
 def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
     """Findings on bandwidth against throughput x block, where all three are given; a ramp shows without the block."""
+    if sweep.points["bandwidth_bytes_per_s"].isna().all():
+        return
     points = judged(sweep.points, ["throughput_per_s"], _is_read)
     if isinstance(sweep.load_type, Depth) and (ramped := list(_after_a_ramp(sweep))):
         yield from ramped

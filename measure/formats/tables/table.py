@@ -14,6 +14,7 @@ against N = X R.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -137,15 +138,19 @@ def _of_one_kind(
         found = _count_pipelines(rows.records, load.plural, name)
         findings, load = findings + found, counted_in(REQUESTS) if found else load
     findings += _one_load(rows.records, roles, unused, name)
-    points = pd.DataFrame(rows.records).drop(columns=["buffer", "pipeline"], errors="ignore")
-    points["repeat"] = points.groupby(["series", "load"]).cumcount()
-    points["source"] = name
-    if over_time:
-        points[ORIGIN["load"]] = computed("X R")
-    if isinstance(load, ClosedLoad) and "jobs" not in roles:
-        points["depth"] = points["load"]
     provenance = Provenance(tool="csv", source=name, details=_details(roles, rows.records))
-    return Sweep(points, load, provenance, tuple(findings), name=name)
+    measured_before: Counter[tuple[str, float]] = Counter()
+    for record in rows.records:
+        point = (record["series"], record["load"])
+        record |= {"repeat": measured_before[point], "source": name}
+        measured_before[point] += 1
+        if over_time:
+            record[ORIGIN["load"]] = computed("X R")
+        if isinstance(load, ClosedLoad) and "jobs" not in roles:
+            record["depth"] = record["load"]
+        for role in ("buffer", "pipeline"):
+            record.pop(role, None)
+    return Sweep(pd.DataFrame(rows.records), load, provenance, tuple(findings), name=name)
 
 
 def _kept_up(roles: Roles, name: str) -> Finding:
