@@ -46,8 +46,10 @@ def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
 
 
 def scale_of(comparison: Comparison) -> AxisScale:
-    """The axis of the loads of ``comparison``."""
-    return load_scale(comparison.points.load_type, escape(comparison.fit.load_name), comparison.points.load)
+    """The axis of the loads of ``comparison``: of a closed load, those of the curve, which begins at one."""
+    load, measured = comparison.points.load_type, comparison.points.load
+    shown = comparison.smooth.load if isinstance(load, ClosedLoad) else measured
+    return load_scale(load, escape(comparison.fit.load_name), shown)
 
 
 def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Drawing:

@@ -125,6 +125,12 @@ def test_axes_end_a_third_beyond_the_points_however_wide_the_band() -> None:
     assert len(bars["x"]) == comparison.held_out.sum()
 
 
+def test_a_curve_that_is_drawn_from_one_user_on_has_ticks_from_one_on() -> None:
+    sweep = csv_sweep("users,tps,mean (ms)\n10,9.9,10.9\n50,49.1,18.9\n90,84.3,67.5\n110,94.6,163\n")
+    figure = against_load(compare(sweep, [10, 50, 90]), "throughput")
+    assert figure.layout["xaxis"]["tickvals"] == [1, 2, 4, 8, 16, 32, 64]
+
+
 def test_many_curves_have_a_table_and_a_panel_each() -> None:
     done, refused = compared("001-memory")
     views = {v.name: v for v in compared_section("m", [evidence_of(c) for c in done], refused).views}
