@@ -27,7 +27,7 @@ from measure.formats.server_reports import (
     rate_of_growth,
 )
 from measure.loads import Gaps
-from measure.units import parse_duration
+from measure.units import format_duration, parse_duration, plain_number
 
 Fields = dict[str, list[float]]
 """What was found: each field, as <n2> or <r>, with its values in the order of the text."""
@@ -223,6 +223,12 @@ def run_of(tool: Tool, found: Fields, name: str) -> ServerRun:
     if clients and not asked and mean is not None and mean < tool.coarse:
         notes.append(f"{tool.name} measures whole milliseconds: the mean is clients / throughput (Little's law)")
         mean = None
+    late = first.get("late", 0.0) / count if count else 0.0
+    if clients and mean is not None and late and mean < clients / rate:
+        left_out = f"{plain_number(100 * late, 2)} % of the answers, which came after {tool.name}'s --timeout"
+        printed = f"the mean of {format_duration(mean)} and the percentiles leave out {left_out}"
+        notes.append(f"{printed}: the mean of all is clients / throughput (Little's law)")
+        mean, percentiles, deviation = None, {}, 0.0
     return ServerRun(
         tool.name,
         rate,

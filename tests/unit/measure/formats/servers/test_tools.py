@@ -207,6 +207,28 @@ VLLM = {
 }
 
 
+OF_A_SERVER_THAT_TAKES_02_S_OR_12_S_IN_TURN = """Running 10s test @ http://127.0.0.1:8765/
+  1 threads and 10 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   202.56ms    5.75ms 237.51ms   94.59%
+    Req/Sec    14.44      6.46    30.00     86.36%
+  Latency Distribution
+     50%  201.12ms
+     99%  237.51ms
+  141 requests in 10.04s, 5.51KB read
+  Socket errors: connect 0, read 0, write 0, timeout 67
+Requests/sec:     14.05
+"""
+
+
+def test_times_that_wrk_leaves_out_as_they_exceed_its_limit_are_in_the_mean_by_little_s_law():
+    [run] = runs_of(OF_A_SERVER_THAT_TAKES_02_S_OR_12_S_IN_TURN)  # with --timeout 1s
+    assert (run.response_s, run.percentiles) == (None, {})
+    assert "the mean of 203 ms and the percentiles leave out 48 % of the answers" in run.notes[-1]
+    point = servers_sweep({"x": [run]}).points.iloc[0]
+    assert point["latency_s"] == pytest.approx((0.2 + 1.2) / 2, rel=0.02)  # 10 / 14.05
+
+
 def runs_of(text: str, name: str = "x"):
     read = reader_of(text)
     assert read is not None
