@@ -235,6 +235,12 @@ def _questions(sweep: Sweep, curves: Mapping[str, _Curve], *, enough: bool) -> l
             "say which it was: --columns gaps=paced where it was, and the throughput is that rate; --columns think=0 "
             "where N were in flight."
         )
+        if option == "thinktime":
+            why = "fio paused between the requests of each job (thinktime)."
+            remedy = (
+                "say how long, where each job kept one request: --columns think=1ms for thinktime=1000; at greater "
+                "depths run again without thinktime."
+            )
         return [replace(f, severity="error", hypothesis=why, remedy=remedy) for f in asked]
     return asked
 

@@ -135,10 +135,8 @@ def _record(
             )
         )
     asked = whole(options.get("numjobs", ""))
-    if asked > 1 and len(clones) == 1 and outstanding > 1.2 * whole(options.get("iodepth", "")):
-        # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it.
-        options = {**options, "group_reporting": "1"}
-    if any(is_set(options, key) for key in LIMITING):
+    limited = any(is_set(options, key) for key in LIMITING)
+    if limited:
         findings.append(
             Finding(
                 "rate-limited",
@@ -166,7 +164,7 @@ def _record(
     if has_ramp(options) and (varying := _not_recounted(flows, options, f"{name}: job {job!r}")) is not None:
         findings.append(varying)
     runtime_s = max((f.runtime_s for f in flows), default=0.0)
-    return record_of(
+    record = record_of(
         flows,
         findings,
         source=name,
@@ -180,6 +178,11 @@ def _record(
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
     )
+    if asked > 1 and len(clones) == 1 and (limited or outstanding > 1.2 * (record.depth or 1)):
+        # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it, and a
+        # limit, below which fewer may be in flight, leaves but that reason for a single record.
+        record = replace(record, options={**options, "group_reporting": "1"})
+    return record
 
 
 def _not_recounted(flows: Sequence[Flow], options: Mapping[str, str], where: str) -> Finding | None:

@@ -88,6 +88,14 @@ def test_more_in_flight_than_a_clone_can_hold_is_a_group(in_flight: float, group
     assert found.jobs == (2 if grouped else 1)
 
 
+def test_a_single_record_of_several_synchronous_or_limited_jobs_is_their_group() -> None:
+    """4 jobs, each with 1 request outstanding, or pausing for 0.9 ms after one of 0.1 ms."""
+    ignored = one(job({"numjobs": "4", "ioengine": "psync", "iodepth": "32"}, read=section(39_000, 1e5)))
+    assert (ignored.depth, ignored.jobs) == (1, 4)
+    pausing = one(job({"numjobs": "4", "ioengine": "psync", "thinktime": "900"}, read=section(4_000, 1e5)))
+    assert (pausing.depth, pausing.jobs) == (1, 4)
+
+
 @pytest.mark.parametrize("option", ["rate", "rate_iops", "thinktime"])
 def test_a_rate_that_was_set_is_told(option: str) -> None:
     limited = job({option: "100"}, read=section(1000, 1e5))

@@ -13,7 +13,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.loads import ArrivalRate
+from measure.loads import ArrivalRate, Clients
 from measure.origin import ORIGIN
 
 OTHERS = Path(__file__).parents[4] / "data" / "fio-others"
@@ -59,6 +59,15 @@ def test_a_depth_that_a_rate_left_idle_is_no_load(tmp_path: Path) -> None:
     assert [(f.check, f.load) for f in paced.findings] == [("rate-limited", None)]  # not at a rate of 8
     arrived = load(_limited(tmp_path, rate_iops="1000", rate_process="poisson"))
     assert (arrived.load_type, arrived.points["load"].tolist()) == (ArrivalRate(), [1000])
+
+
+def test_a_pause_between_requests_is_a_think_time_and_no_rate(tmp_path: Path) -> None:
+    """At depth 1 a cycle of 1 ms holds 100 us of service."""
+    file = _limited(tmp_path, thinktime="900", iodepth="1")
+    (asked,) = [f for f in load(file).findings if f.check == "load-kind"]
+    assert "--columns think=1ms for thinktime=1000" in asked.remedy
+    assert "rate" not in f"{asked.hypothesis} {asked.remedy}"
+    assert load(file, columns={"think": "900us"}).load_type == Clients(think=9e-4)
 
 
 def test_jobs_of_one_depth_that_come_at_several_rates_are_one_curve_over_those(tmp_path: Path) -> None:
