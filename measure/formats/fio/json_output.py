@@ -40,6 +40,7 @@ from measure.formats.fio.ramp import (
 )
 from measure.formats.fio.record import (
     LATENCY,
+    MORE_THAN,
     RATE,
     FioRecord,
     Flow,
@@ -178,7 +179,7 @@ def _record(
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
     )
-    if asked > 1 and len(clones) == 1 and (limited or outstanding > 1.2 * (record.depth or 1)):
+    if asked > 1 and len(clones) == 1 and (limited or outstanding > MORE_THAN * (record.depth or 1)):
         # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it, and a
         # limit, below which fewer may be in flight, leaves but that reason for a single record.
         record = replace(record, options={**options, "group_reporting": "1"})

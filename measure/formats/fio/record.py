@@ -25,6 +25,8 @@ SYNC_ENGINES = frozenset(_SYNC.split())
 DEFAULT_ENGINE = "psync"
 MOSTLY_PERCENT = 99.9
 """The share of time at depth 1 from which a record without options is one of depth 1, percent."""
+MORE_THAN = 1.2
+"""More requests in flight than this times what so many jobs can hold come from more jobs."""
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 
 Published = Mapping[str, tuple[float, str]]
@@ -109,8 +111,13 @@ class FioRecord:
 
     @property
     def depth(self) -> int | None:
-        """Outstanding requests per job: iodepth, but 1 for synchronous engines; None where it was not recorded."""
-        if not self.options and positive(self.iodepth_levels.get("1")) < MOSTLY_PERCENT:
+        """Outstanding requests per job: iodepth, but 1 for synchronous engines; None where it was not recorded.
+
+        Without options it is 1 where fio never had more outstanding, and X R says that as many jobs as records ran.
+        """
+        outstanding = self.throughput_per_s * self.latency.mean_s
+        is_lone = positive(self.iodepth_levels.get("1")) >= MOSTLY_PERCENT and outstanding <= MORE_THAN * self.records
+        if not self.options and not is_lone:
             return None
         named = "ioengine" in self.options or (self.all_options and bool(self.options))
         if self.engine in SYNC_ENGINES and named:

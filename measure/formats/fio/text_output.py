@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from measure.errors import DataError
+from measure.findings import Finding
 from measure.formats.fio.record import ALL_CLIENTS, RATE, FioRecord, Flow, Moments, positive, record_of
 from measure.origin import corrected
 
@@ -274,7 +275,7 @@ def looks_like_terse(text: str) -> bool:
 
 def parse_terse(text: str, name: str) -> list[FioRecord]:
     """The records of the lines, one a job. DataError for version 2, and for a line that is cut off."""
-    records = []
+    lines: dict[tuple[str, str], list[FioRecord]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if (match := _LINE.match(line)) is None:
             continue
@@ -284,8 +285,25 @@ def parse_terse(text: str, name: str) -> list[FioRecord]:
         width, sections = _SECTION[match[1]]
         if len(cells) < _FIRST + width * sections + _PROCESSOR + len(_LEVELS):
             raise DataError(f"{name}: line {number} of fio's terse output is cut off; measure that point again")
-        records.append(_terse_record(cells, width, sections, name))
-    return records
+        lines.setdefault((cells[2], cells[3]), []).append(_terse_record(cells, width, sections, name))
+    return [record for alike in lines.values() for record in _perhaps_clones(alike, name)]
+
+
+def _perhaps_clones(lines: Sequence[FioRecord], name: str) -> Iterator[FioRecord]:
+    """The records of one job and group, the first of several at one depth with a Finding that they may be clones."""
+    found: dict[str, list[FioRecord]] = {}
+    for record in lines:
+        found.setdefault(max(record.iodepth_levels, key=record.iodepth_levels.__getitem__), []).append(record)
+    for first, *others in found.values():
+        doubt = Finding(
+            "repeats-or-jobs",
+            "warning",
+            f"{name}: {1 + len(others)} lines of job {first.job!r} at one depth are read as repeats that ran in turn.",
+            "terse output does not say whether they ran at once (numjobs without group_reporting).",
+            "if they did, run again with --group_reporting or --output-format=json+: their rates add up.",
+        )
+        yield replace(first, findings=(*first.findings, doubt)) if others else first
+        yield from others
 
 
 def _terse_record(cells: Sequence[str], width: int, sections: int, name: str) -> FioRecord:

@@ -135,6 +135,22 @@ def test_of_version_5_the_place_of_each_field_is_that_of_the_line() -> None:
     assert point["bandwidth_bytes_per_s"] == float(cells[6]) * 1024
 
 
+def test_a_terse_line_of_more_jobs_than_it_says_is_at_the_load_that_x_r_tells(tmp_path: Path) -> None:
+    """4 x 19,412 requests a second of 50 us are 3.9 in flight, of jobs at depth 1."""
+    line = (OTHERS / "terse-3.txt").read_text("utf-8").splitlines()[0]
+    (path := tmp_path / "t.txt").write_text(line.replace(";19412;", f";{4 * 19412};") + "\n")
+    point = load(path).points.iloc[0]
+    assert (point["load"], point[ORIGIN["load"]]) == (4, "computed: X R")
+
+
+def test_terse_lines_alike_are_repeats_with_a_doubt_as_they_may_be_jobs_that_ran_at_once(tmp_path: Path) -> None:
+    one, other = (OTHERS / "terse-3.txt").read_text("utf-8").splitlines()[:2]
+    (path := tmp_path / "t.txt").write_text(f"{one}\n{one}\n{other}\n")
+    (doubt,) = [f for f in load(path).findings if f.check == "repeats-or-jobs"]
+    assert (doubt.severity, doubt.load) == ("warning", 1)
+    assert "2 lines of job" in doubt.message
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
