@@ -25,11 +25,13 @@ _NOTHING = f"{SEPARATORS} "
 _FRAME = r"[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*"
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\w*\s*")
 _RULE = re.compile(rf"{_FRAME}[-─━═=]{{2,}}{_FRAME}")
+_PARTED_RULE = re.compile(r"\s*[-=]{2,}(?:\s+[-=]{2,})+\s*")
 _BARS = re.compile(r"(?<!\\)[|│║]")
 _EMPHASIS = re.compile(r"^(\*{1,3}|_{2,3}|`|~~)(.*)\1$")
 _FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
 _BARE = re.compile(r"[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?[kKMG]?")
 _COUNT_AND_NOUN = re.compile(r"([\d.,]+) ([^\W\d_]+)")
+_NOUN_AND_COUNT = re.compile(r"([^\W\d]+?) ?(=?) ?(\d+)")
 _LETTER = re.compile(r"[^\W\d_]")
 _LOOKED_AT, _MOST_TITLES = 50, 3
 MAX_ROWS = 200_000
@@ -65,7 +67,7 @@ def body_of(text: str) -> Body:
         text = _of_html(text)
     every = enumerate(re.split(r"\r\n|\r|\n", text), 1)
     numbered = [(n, line) for n, line in every if line.strip(_NOTHING) and not _FENCE.fullmatch(line)]
-    if framed := _framed(numbered):
+    if framed := _framed(numbered) or _ruled(numbered):
         return framed
     plain = [(n, line) for n, line in numbered if not line.lstrip().startswith("#")]
     comments = [(n, line) for n, line in numbered if plain and n < plain[0][0]]
@@ -108,18 +110,24 @@ def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
 def _with_tabs(lines: list[str]) -> list[str]:
     """The lines with tabs between columns that only blanks separate; other lines unchanged.
 
-    Such columns have as many words in the header as in every row, and most words of each row are numbers; of a table on
-    its side all but the first.
+    Such columns have as many words in the header as in every row, or as many cells two blanks apart, and most of each
+    row are numbers; of a table on its side all but the first.
     """
     if len(lines) < 2 or separator_of(lines[0]):
         return lines
-    first = [line.split() for line in lines[:_LOOKED_AT]]
-    numbers = [sum(_FIGURE.fullmatch(word) is not None for word in row) for row in first]
-    widths = {len(row) for row in first}
-    on_its_side = set(numbers) == {max(widths) - 1} and any(recognise(row[0]) for row in first)
-    if len(widths) > 1 or (not on_its_side and (numbers[0] or 2 * min(numbers[1:]) <= max(widths))):
-        return lines
-    return ["\t".join(line.split()) + "\n" for line in lines]
+    for cells_in in (str.split, _far_apart):
+        first = [cells_in(line) for line in lines[:_LOOKED_AT]]
+        numbers = [sum(_FIGURE.fullmatch(cell.replace(" ", "")) is not None for cell in row) for row in first]
+        widths = {len(row) for row in first}
+        on_its_side = set(numbers) == {max(widths) - 1} and any(recognise(row[0]) for row in first)
+        if len(widths) == 1 and (on_its_side or (not numbers[0] and 2 * min(numbers[1:]) > max(widths))):
+            return ["\t".join(cells_in(line)) + "\n" for line in lines]
+    return lines
+
+
+def _far_apart(line: str) -> list[str]:
+    """The cells of a line between two blanks or more, as one blank is within a name."""
+    return re.split(r"\s{2,}", line.strip())
 
 
 # --- Markdown, and frames ---------------------------------------------------------------------------------------------
@@ -143,6 +151,27 @@ def _framed(lines: Sequence[tuple[int, str]]) -> Body | None:
         return None
     kept = [rows[0], *((n, cells) for n, cells in rows[1:] if cells != header)]
     return Body(tuple(map(_joined, (cells for _, cells in kept))), tuple(n for n, _ in kept), is_framed=True)
+
+
+def _ruled(lines: Sequence[tuple[int, str]]) -> Body | None:
+    """The first table whose header has a rule below it in as many parts as the table has columns.
+
+    A column is as wide as its part of the rule and its cells, which the names of PowerShell's tables may exceed.
+    """
+    rules = [k for k, (_, line) in enumerate(lines) if _PARTED_RULE.fullmatch(line)]
+    below = next((k for k in rules if k and k - 1 not in rules and k + 2 not in rules), None)
+    if below is None:
+        return None
+    rows = lines[below + 1 : next((k for k in rules if k > below), len(lines))]
+    under = [line for _, line in (lines[below], *rows)]
+    filled = "".join(" x"[any(c.strip() for c in cells)] for cells in zip_longest(*under, fillvalue=" "))
+    starts = [0, *(column.start() for column in re.finditer(r"(?<= )x", filled.lstrip()))]
+    if len(starts) != len(lines[below][1].split()):
+        return None
+    indent = len(filled) - len(filled.lstrip())
+    kept = [lines[below - 1], *rows]
+    cells = [[line[indent:][a:b].strip() for a, b in zip_longest(starts, starts[1:])] for _, line in kept]
+    return Body(tuple(map(_joined, cells)), tuple(n for n, _ in kept), is_framed=True)
 
 
 def _cells(line: str) -> list[str]:
@@ -195,6 +224,15 @@ def header_of(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     return tuple(names), 2
 
 
+def _load_in(cell: str) -> tuple[str, str] | None:
+    """What a load counts and how many, of a column that is named so: "8 clients", "c = 8" or "QD8"; None for others."""
+    if found := _COUNT_AND_NOUN.fullmatch(cell):
+        return found[2], found[1]
+    found = _NOUN_AND_COUNT.fullmatch(cell)
+    known = recognise(found[1]) if found else None
+    return (found[1], found[3]) if found and (found[2] or (known and known.role == "depth")) else None
+
+
 def _is_figure(cell: str) -> bool:
     return _BARE.match(cell.strip()) is not None
 
@@ -212,13 +250,14 @@ def upright(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     if len(plain) < 2 or len(lengths) > 1 or lengths == {1}:
         return plain
     names = [row[0] for row in plain]
+    loads = [load for cell in plain[0][1:] if (load := _load_in(cell)) is not None]
+    is_load = len(loads) == len(plain[0]) - 1 and len({noun.rstrip("s") for noun, _ in loads}) == 1
+    if is_load and recognise(plain[0][0]) is None:
+        plain[0] = [loads[-1][0], *(count for _, count in loads)]
     if not all(map(_is_figure, plain[0][1:])) or any(map(_is_figure, names)):
-        return plain
+        return list(map(list, rows))
     if sum(recognise(name) is not None for name in names) < 2:
-        return plain
-    loads = [found.groups() for cell in plain[0][1:] if (found := _COUNT_AND_NOUN.fullmatch(cell))]
-    if not names[0] and len(loads) == len(plain[0]) - 1:  # "1 client", "8 clients"
-        plain[0] = [loads[-1][1], *(count for count, _ in loads)]
+        return list(map(list, rows))
     return [list(column) for column in zip(*plain, strict=True)]
 
 
