@@ -386,6 +386,9 @@ _PER = re.compile(
     r"(s|secs?|seconde?s?|sekunde|segundo|min|minutes?|h|hours?)(?![a-z])"
 )
 _RATE_UNIT = re.compile(r"(?:k|m)?(?:iops|rps|qps|tps|fps)|(?:k|m)ops")
+_THING = re.compile(_any(_WORDS["things"], or_one=True))
+_SIZE_IN_NAME = re.compile(r"(?<![a-z\d.])\d+_?[kmg]?i?b(?:ytes?)?(?![a-z\d])")
+_BYTES_PER = re.compile(r"(?<![a-z])b(?:/|ps|_per_)")
 _IN_THOUSANDS = {"k": "k/s", "m": "M/s", "thousand": "k/s", "thousands": "k/s", "million": "M/s", "millions": "M/s"}
 _DIRECTIONS = {"r": "read_", "read": "read_", "reads": "read_", "w": "write_", "write": "write_", "writes": "write_"}
 _NO_MEAN = re.compile(r"p\d+|\d+(?:th|st)?%?|%.*|.*%")
@@ -416,7 +419,7 @@ def worded_name(column: str) -> WordedName | None:
     """
     name = plain_name(column)
     per = _PER.search(name.lower())
-    words = [word for word in re.split(r"[_/#@]+", _PER.sub("_", name.lower()).removeprefix("i/o")) if word]
+    words = _words(_PER.sub("_", name.lower()).removeprefix("i/o"), name.lower())
     if name.lower().startswith("i/o"):
         words.insert(0, "io")
     if _NAMED["no_requests"].intersection(words):
@@ -438,6 +441,13 @@ def worded_name(column: str) -> WordedName | None:
     unit = _rate_unit(words, per)
     is_sure = not _NAMED["doubtful_rates"].intersection(words)
     return WordedName(_with_unit(role, column, unit), is_sure)
+
+
+def _words(text: str, name: str) -> list[str]:
+    """The words of a ``text`` without sizes of blocks; "b" alone is bytes but beside requests, as in "drive B IOPS"."""
+    words = [word for word in re.split(r"[_/#@]+", _SIZE_IN_NAME.sub("", text)) if word]
+    of_requests = any(_RATE_UNIT.fullmatch(w) or _THING.fullmatch(w) or w in _NAMED["times"] for w in words)
+    return [word for word in words if word != "b" or not of_requests or _BYTES_PER.search(name)]
 
 
 def _time(column: str, words: Sequence[str], unit: str | None) -> WordedName | None:
@@ -476,8 +486,8 @@ def may_be_a_mean(column: str) -> bool:
     >>> [may_be_a_mean(name) for name in ("Durchsatz", "p90 (ms)", "max_lat", "errors/s", "TTFT (ms)", "lat_p999_us")]
     [True, False, False, False, False, False]
     """
-    words = [word for word in re.split(r"[_/#]+", plain_name(column).lower()) if word]
-    others = [word for word in words if word not in UNITS["latency"]]
+    name = plain_name(column).lower()
+    others = [word for word in _words(name, name) if word not in UNITS["latency"]]
     is_part = any(_NO_MEAN.fullmatch(word) for word in others)
     return not (is_part or _NAMED["no_means"].intersection(others) or _NAMED["no_requests"].intersection(others))
 

@@ -41,7 +41,7 @@ OTHER_RATES = {
     1.0: (
         "Throughput (iter/s)|throughput_rps|avg_throughput_quads_per_sec|sample_throughput_rps|steps_per_second"
         "|avg_rps|Throughput (acq+rel/s)|Overall Speed (request / s)|Ops/s/t|Inference throughput|QPS@p99"
-        "|Trans/Sec"
+        "|Trans/Sec|Drive B IOPS|Server B req/s|4 KB IOPS|read IOPS (4 KiB)"
     ),
     1e3: "krps|qps(k)",
     1e6: "Mops/s",
@@ -51,7 +51,7 @@ OTHER_RATES = {
 OTHER_TIMES = {
     1e-3: (
         "Latency (ms/iter)|inference_latency_ms|http_latency_ms|sample_mean_ms|Response time average"
-        "|mean_response_ms|ms/op|total_time_ms|processing_ms|Latenz (ms)"
+        "|mean_response_ms|ms/op|total_time_ms|processing_ms|Latenz (ms)|Config B latency (ms)"
     ),
     1e-6: "svc_time_mean_us",
     1e-9: "ns/op",
