@@ -59,6 +59,7 @@ class Tool:
     series: str = ""
     note: str = ""
     coarse: float = 0.0
+    thousands: str = ""
     needs: Mapping[str, str] = field(default_factory=dict)
     document: str = ""
     columns: str = ""
@@ -177,6 +178,8 @@ def parse_seconds(text: str) -> float:
 def _plain(text: str, tool: Tool, name: str) -> float:
     digits = text.rstrip(".,")
     whole, comma, behind = digits.rpartition(",")
+    if tool.thousands:
+        return float(digits.replace(tool.thousands, ""))
     if comma and len(behind) == 3 and "." not in digits and whole.isdigit() and len(whole) <= 3 and whole != "0":
         either = f"{whole}.{behind} or {whole}{behind}"
         raise DataError(f"{name}: {digits!r} may be {either}; run {tool.name} with LC_ALL=C")

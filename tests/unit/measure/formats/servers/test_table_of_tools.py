@@ -30,6 +30,7 @@ SERVERS = Path(__file__).parents[4] / "data" / "servers"
 FIELD = SERVERS / "field"
 # file: tool, clients, rate, throughput, response, percentiles
 RIGHT: dict[str, tuple[str, float | None, float | None, float, float | None, dict[int, float]]] = {
+    "autocannon-thousands.txt": ("autocannon", 1000, None, 50052, 19.82e-3, {50: 19e-3, 99: 34e-3}),
     "autocannon.txt": ("autocannon", 10, None, 41024, None, {99: 1e-3}),  # whole milliseconds: too coarse for a mean
     "autocannon-2.txt": ("autocannon", 10, None, 43112, None, {}),
     "bombardier-errors.txt": ("bombardier", 10, None, 2.87, 3.42, {50: 3.31, 95: 5.5, 99: 6.01}),
