@@ -232,7 +232,7 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
             yield Finding(
                 "arrival-rate",
                 "info",
-                "the rates that were asked for are not recorded: whether all of them came cannot be checked.",
+                "the loads are the rates that came: whether more was asked for cannot be checked.",
                 series=series,
             )
             continue
