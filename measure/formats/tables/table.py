@@ -14,6 +14,7 @@ against N = X R.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ from measure.formats.tables.column_names import (
     columns_option,
     is_mean_in_flight,
     load_noun,
+    plain_name,
 )
 from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.curves import (
@@ -69,6 +71,7 @@ _KINDS: Mapping[str, Load] = {"depth": Depth(), "delay": InjectedDelay(), "arriv
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at", *ORIGIN.values()})
 KEPT_UP = "the offered rate, with which the device keeps up"
 _MOST_LINES = 10
+_NUMBER = re.compile(r"([\d.]*\d) ?%?")
 _VARIED = 1.5
 
 
@@ -133,7 +136,7 @@ def _of_one_kind(
     if roles.rate_without_throughput:
         findings.append(_kept_up(roles, name))
     if unused:
-        findings.append(_unused(unused, name))
+        findings += [*_failed(rows, unused, load, name), _unused(unused, name)]
     if isinstance(load, CountedLoad) and not {"jobs", "pipeline"} & roles.by_role.keys():
         found = _count_pipelines(rows.records, load.plural, name)
         findings, load = findings + found, counted_in(REQUESTS) if found else load
@@ -165,6 +168,27 @@ def _unused(unused: Sequence[str], name: str) -> Finding:
     what = f"{counted(len(unused), 'column')} not used: {', '.join(unused[:_MOST_LINES])}{more}"
     remedy = "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series)."
     return note("columns", f"{name}: {what}.", remedy, "their names say nothing that is known here.")
+
+
+_FAILED = re.compile(
+    r"(?:.*_)?(?:errors|fail(?:ed|s|ures?)|timeouts|(?:error|failure)_?(?:rate|%|pct|percent))(?:[_/].*)?"
+)
+"""Names of columns that count answers that failed; "error" alone may be that of a mean."""
+
+
+def _failed(rows: Rows, unused: Sequence[str], load: Load, name: str) -> list[Finding]:
+    """A finding for each unused column in which answers failed, with the row of the most."""
+    found = []
+    for column in (column for column in unused if _FAILED.fullmatch(plain_name(column).lower())):
+        figures = [_NUMBER.fullmatch(cells[column].strip()) for cells in rows.cells]
+        failed = [float(figure[1]) if figure else 0.0 for figure in figures]
+        if (most := max(failed)) > 0:
+            at = failed.index(most)
+            shown = f"{column!r} is {rows.cells[at][column].strip()} at {load.at(rows.records[at]['load'])}"
+            message = f"{name}: {shown}, and what failed is perhaps counted in the throughput and the latency."
+            because = "an error is often quicker than an answer, a time-out slower."
+            found.append(Finding("failed-answers", "warning", message, because, "mend the errors and run again."))
+    return found
 
 
 def _count_pipelines(records: list[dict[str, Any]], noun: str, name: str) -> list[Finding]:

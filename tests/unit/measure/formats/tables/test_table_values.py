@@ -122,3 +122,21 @@ def test_what_a_comma_means(cells: Sequence[str], values: Sequence[float]) -> No
     rows = [f'{n};"{cell}";1000' for n, cell in zip((1, 2), cells, strict=True)]
     points = table("depth;iops;latency_us", *rows).points
     assert points["throughput_per_s"].tolist() == pytest.approx(values)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "said"),
+    [
+        ("error rate", ("0%", "12.5 %"), "'error rate' is 12.5 % at 16 clients"),
+        ("Failed requests", ("0", "7"), "'Failed requests' is 7 at 16 clients"),
+        ("errors", ("0", "0"), ""),
+        ("latency error", ("1", "2"), ""),  # of a mean
+    ],
+)
+def test_answers_that_failed_are_told_where_a_column_counts_them(
+    column: str, cells: tuple[str, str], said: str
+) -> None:
+    text = f"clients,rps,ms (mean),{column}\n1,1000,1.0,{cells[0]}\n16,8000,2.0,{cells[1]}\n"
+    told = [f.message for f in csv_sweep(text, name="t.csv").findings if f.check == "failed-answers"]
+    assert bool(told) == bool(said)
+    assert said in "".join(told)
