@@ -11,17 +11,20 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.by_law import column_values, note
-from measure.formats.tables.cells import TextTable
-from measure.formats.tables.column_names import Roles, load_noun, plain_name, recognise
+from measure.formats.tables.cells import TextTable, block_bytes
+from measure.formats.tables.column_names import IN_CELLS, Roles, load_noun, plain_name, recognise
 from measure.sweep import describe_series
 from measure.units import counted, format_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Records = Sequence[dict[str, Any]]
 _NO_CURVE = re.compile(
@@ -31,6 +34,9 @@ _NO_CURVE = re.compile(
 _SHOWN = 6
 _WHOLE_LOAD = 0.15
 """Relative distance from the load within which a direction alone has all of it."""
+_ONE_MIX = 5.0
+"""The most by which the shares of reads of one mix differ, in percent of all requests."""
+_DIRECTIONS, _MEASURED = ("read", "write"), ("throughput", "bandwidth", "latency")
 _COPIED = "no repeat agrees in every digit at every load; the copies add nothing."
 
 KIND = "kind"
@@ -181,24 +187,45 @@ def _is_number(cell: str) -> bool:
 
 
 def with_directions_apart(table: TextTable, roles: Roles, name: str) -> tuple[TextTable, list[Finding]]:
-    """The table with a row for reads and one for writes, where each alone has the whole load by N = X R; and why.
+    """The table with a row for reads and one for writes, where they were measured apart; and why.
 
-    The directions of one mix share the load: their numbers in flight add up to it.
+    Each alone has the whole load by N = X R then, as the directions of one mix share it. Without latencies their shares
+    vary, as those of one mix do not.
     """
-    columns = {kind: [f"{kind}_throughput", f"{kind}_latency"] for kind in ("read", "write")}
-    if any(role not in roles for role in ("depth", *columns["read"], *columns["write"])):
+    rates = {kind: _rates(table, roles, kind) for kind in _DIRECTIONS}
+    mixed = {"latency", "read_percent", "write_percent", "mix"} & roles.by_role.keys()
+    latencies = [kind for kind in _DIRECTIONS if f"{kind}_latency" in roles]
+    why = "N = X R holds for each alone" if "depth" in roles else ""
+    if len(latencies) == 2 and why:
+        load = column_values(table, roles["depth"])
+        jobs = column_values(table, roles["jobs"]) if "jobs" in roles else np.ones_like(load)
+        for kind in _DIRECTIONS:
+            outstanding = rates[kind] * column_values(table, roles[f"{kind}_latency"])
+            if not any(np.all(np.abs(outstanding / n - 1) < _WHOLE_LOAD) for n in (load, load * jobs)):
+                return table, []
+    elif mixed or latencies or not all(np.all(rate > 0) for rate in rates.values()):
         return table, []
-    load = column_values(table, roles["depth"])
-    jobs = column_values(table, roles["jobs"]) if "jobs" in roles else np.ones_like(load)
-    for pair in columns.values():
-        rate, time = (column_values(table, roles[role]) for role in pair)
-        if not any(np.all(np.abs(rate * time / n - 1) < _WHOLE_LOAD) for n in (load, load * jobs)):
+    else:
+        share = 100 * rates["read"] / (rates["read"] + rates["write"])
+        if np.ptp(share) <= _ONE_MIX:
             return table, []
-    others = [[roles[role].column for role in columns[kind]] for kind in ("write", "read")]
-    rows = [(line, {**cells, **dict.fromkeys(other, "")}) for other in others for line, cells in table.rows]
-    message = f"{name}: reads and writes have a curve each: N = X R holds for each alone."
+        why = f"the share of reads is {share.min():.0f} % to {share.max():.0f} %, and that of one mix is fixed"
+    named = [[roles[role].column for what in _MEASURED if (role := f"{d}_{what}") in roles] for d in _DIRECTIONS]
+    rows = [(line, {**cells, **dict.fromkeys(other, "")}) for other in reversed(named) for line, cells in table.rows]
+    message = f"{name}: reads and writes have a curve each: {why}."
     remedy = "where both ran at once, give the columns of all requests: --columns throughput=COLUMN,latency=COLUMN"
     return replace(table, rows=tuple(rows)), [note("directions-apart", message, remedy)]
+
+
+def _rates(table: TextTable, roles: Roles, direction: str) -> NDArray[np.float64]:
+    """The requests a second of one direction in each row (n,), by its bandwidth where it has no rate; else NaN."""
+    if (rate := f"{direction}_throughput") in roles:
+        return column_values(table, roles[rate])
+    if (speed := f"{direction}_bandwidth") not in roles or "block" not in roles:
+        return np.full(len(table.rows), np.nan)
+    block = roles["block"]
+    in_cells = [block_bytes(cells[block.column]) or np.nan for _, cells in table.rows if block.unit == IN_CELLS]
+    return column_values(table, roles[speed]) / (in_cells or column_values(table, block))
 
 
 def split_settings(records: Records, roles: Roles) -> None:

@@ -117,6 +117,23 @@ def test_a_refusal_says_where_and_what_to_do(text: str, says: str) -> None:
     assert says in str(refusal.value)
 
 
+def test_bandwidths_of_reads_and_writes_measured_apart_are_two_curves() -> None:
+    header = "bs,QD,read MB/s,write MB/s,read lat (ms),write lat (ms)"
+    sweep = csv_sweep(f"{header}\n4k,1,4.096,8.192,1,0.5\n4k,4,14.336,20.48,1.143,0.8\n", name="t.csv")
+    assert sweep.series == ("4 KiB read", "4 KiB write")
+    assert sweep.points["throughput_per_s"].tolist() == [1000, 3500, 2000, 5000]
+
+
+def test_rates_of_reads_and_writes_without_latencies_are_one_mix_only_where_their_shares_are_fixed() -> None:
+    apart = csv_sweep("QD,read IOPS,write IOPS\n1,1000,2000\n4,3500,5000\n16,8000,6000\n", name="t.csv")
+    assert _points(apart)[:3] == [(1, 1000, 1e-3), (4, 3500, pytest.approx(4 / 3500)), (16, 8000, 2e-3)]
+    assert [f.message for f in apart.findings if f.check == "directions-apart"] == [
+        "t.csv: reads and writes have a curve each: the share of reads is 33 % to 57 %, and that of one mix is fixed."
+    ]
+    mixed = csv_sweep("QD,read IOPS,write IOPS\n1,700,300\n4,2460,1040\n", name="t.csv")
+    assert _points(mixed) == [(1, 1000, 1e-3), (4, 3500, pytest.approx(4 / 3500))]
+
+
 def _points(sweep: Sweep) -> list[tuple[float, float, float]]:
     columns = ("load", "throughput_per_s", "latency_s")
     return list(zip(*(sweep.points[column] for column in columns), strict=True))
