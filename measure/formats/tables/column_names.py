@@ -312,7 +312,7 @@ def declared_roles(
     chosen: dict[str, ColumnRole] = {}
     for asked, column in declared.items():
         lower = column.lower()
-        kind = "delay" if "delay" in lower or "pause" in lower else "arrival_rate" if "rate" in lower else "depth"
+        kind = "delay" if "delay" in lower or "pause" in lower else "arrival_rate" if _is_rate(column) else "depth"
         role = kind if asked == "load" else asked
         constant = None if column in header else _constant(role, column)
         if column not in header and constant is None:
@@ -325,6 +325,13 @@ def declared_roles(
         known = ColumnRole(role, column, constant=constant)
         chosen[role] = known if constant is not None else declared_role(role, column, units.get(asked), where)
     return chosen
+
+
+def _is_rate(column: str) -> bool:
+    """Whether a load's name is that of a rate, as "rate" or "target RPS"."""
+    worded = worded_name(column)
+    found = recognise(column) or (worded.column if worded else None)
+    return "rate" in column.lower() or (found is not None and found.role == "throughput")
 
 
 def declared_role(role: str, column: str, unit: str | None, where: str) -> ColumnRole:

@@ -69,10 +69,13 @@ def assign_roles(
     chosen = declared_roles(header, declared, units, where)
     tokens = counts_tokens(header)
     found = [r for c in header if c not in declared.values() and (r := recognise(c)) is not None]
-    if not {*_COUNTS} & {*(r.role for r in found), *chosen}:
+    counts = [r for r in found if r.role in _COUNTS]
+    fixed = len(table.rows) > 1 and all(np.ptp(column_values(table, r)) == 0 for r in counts)
+    if not {*_COUNTS} & chosen.keys() and (fixed or not counts):
         pair = [] if {*SPEEDS} & chosen.keys() else _offered_and_achieved(table)
-        found = [r for r in found if r.column not in {p.column for p in pair}]
-        found += pair or _loads_by_weak_names(table)
+        replaced = {r.column for r in (*pair, *counts)} if pair else set()
+        found = [r for r in found if r.column not in replaced]
+        found += pair or ([] if counts else _loads_by_weak_names(table))
     found = [r for r in found if not (tokens and r.role == "throughput" and "tps" in plain_name(r.column).lower())]
     found = [_in_unit(r, units, where) for r in found]
     chosen |= _loads(found, chosen, where, header)

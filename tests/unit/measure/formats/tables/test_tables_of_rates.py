@@ -65,6 +65,18 @@ def test_an_offered_rate_beside_the_achieved_one_is_the_load(header: str) -> Non
     assert "throughput_origin" not in sweep.points or set(sweep.points["throughput_origin"]) == {"measured"}
 
 
+def test_an_offered_rate_is_the_load_where_the_connections_never_change() -> None:
+    text = "connections,target RPS,achieved RPS,avg_ms\n100,1000,1000,0.1\n{},3000,2999,0.14\n"
+    assert csv_sweep(text.format(100), name="t.csv").load_type == ArrivalRate()
+    assert csv_sweep(text.format(400), name="t.csv").points["load"].tolist() == [100, 400]
+
+
+def test_a_load_that_is_said_and_has_the_name_of_a_rate_is_one() -> None:
+    text = "connections,target RPS,RPS,avg_ms\n100,1000,1000,0.1\n100,3000,2999,0.14\n"
+    sweep = csv_sweep(text, {"load": "target RPS", "throughput": "RPS"}, name="t.csv")
+    assert (sweep.load_type, sweep.points["load"].tolist()) == (ArrivalRate(), [1000, 3000])
+
+
 def test_more_achieved_than_offered_is_asked_about() -> None:
     with pytest.raises(DataError, match="a load cannot be found"):
         csv_sweep("rate,achieved,avg_ms\n1,1000,0.1\n3,2999,0.14\n", name="t.csv")
