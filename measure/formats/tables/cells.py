@@ -11,6 +11,8 @@ import html
 import io
 import math
 import re
+from bisect import bisect
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -32,6 +34,8 @@ _FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
 _BARE = re.compile(r"[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?[kKMG]?")
 _COUNT_AND_NOUN = re.compile(r"([\d.,]+) ([^\W\d_]+)")
 _NOUN_AND_COUNT = re.compile(r"([^\W\d]+?) ?(=?) ?(\d+)")
+_NUMBERED_RUN = re.compile(r"(?i:runs?|repeats?|rep|rounds?|trials?|iterations?|pass|attempt)\W*\d*")
+_ENDS = "\r\n"
 _LETTER = re.compile(r"[^\W\d_]")
 _LOOKED_AT, _MOST_TITLES = 50, 3
 MAX_ROWS = 200_000
@@ -68,7 +72,7 @@ def body_of(text: str) -> Body:
     every = enumerate(re.split(r"\r\n|\r|\n", text), 1)
     numbered = [(n, line) for n, line in every if line.strip(_NOTHING) and not _FENCE.fullmatch(line)]
     if framed := _framed(numbered) or _ruled(numbered):
-        return framed
+        return _in_sections(framed, [(n, line) for n, line in numbered if not _BARS.search(line)])
     plain = [(n, line) for n, line in numbered if not line.lstrip().startswith("#")]
     comments = [(n, line) for n, line in numbered if plain and n < plain[0][0]]
     if comments and not _LETTER.search(re.sub(r"\d[eE][+-]?\d", "", plain[0][1])):
@@ -76,7 +80,29 @@ def body_of(text: str) -> Body:
         if separator_of(found.lines[0]):
             return found
     whole = _cells_of(plain)
-    return next((part for skip in range(1, _MOST_TITLES + 1) if (part := _without_title(plain, skip))), whole)
+    found = next((part for skip in range(1, _MOST_TITLES + 1) if (part := _without_title(plain, skip))), whole)
+    return _in_sections(found, [(n, line) for n, line in numbered if line.lstrip().startswith("#")])
+
+
+def _in_sections(body: Body, titles: Sequence[tuple[int, str]]) -> Body:
+    """The table with the lines above its sections as a column "series", where two sections share a first cell.
+
+    A section has two rows or more. Sections that are numbered as runs are repeats.
+    """
+    titles = [(n, text) for n, text in titles if _LETTER.search(text)]
+    if not titles or len(body.lines) < 2 or (mark := body.separator) is None or "series" in body.lines[0].lower():
+        return body
+    numbers = [0, *(n for n, _ in titles)]
+    named = ["", *(" ".join(text.split()).strip("#*_:=- ") for _, text in titles)]
+    above = [named[bisect(numbers, n) - 1] for n in body.numbers[1:]]
+    firsts = {(line.split(mark)[0].strip(), title) for line, title in zip(body.lines[1:], above, strict=True)}
+    shared = len(firsts) > len({first for first, _ in firsts}) and min(Counter(above).values()) > 1
+    whole = {line.count(mark) for line in body.lines} == {body.lines[0].count(mark)}
+    if not (shared and whole) or any(_NUMBERED_RUN.fullmatch(title) for title in set(above)):
+        return body
+    cells = ["series", *(re.sub(r'[",;\t]', " ", title) or "first" for title in above)]
+    lines = (f"{line.rstrip(_ENDS)}{mark}{cell}\n" for line, cell in zip(body.lines, cells, strict=True))
+    return replace(body, lines=tuple(lines))
 
 
 def _of_html(text: str) -> str:

@@ -135,6 +135,32 @@ def test_rates_of_reads_and_writes_without_latencies_are_one_mix_only_where_thei
     assert _points(mixed) == [(1, 1000, 1e-3), (4, 3500, pytest.approx(4 / 3500))]
 
 
+BEFORE, AFTER = "| 1 | 9295 | 107 |\n| 4 | 19086 | 209 |\n", "| 1 | 18590 | 53.5 |\n| 4 | 38172 | 104.5 |\n"
+MARKED = "| qd | iops | lat (us) |\n|---|---|---|\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"## Before\n\n{MARKED}{BEFORE}\n## After\n\n{MARKED}{AFTER}",
+        "qd,iops,lat (us)\n# Before\n1,9295,107\n4,19086,209\n\n# After\n1,18590,53.5\n4,38172,104.5\n",
+    ],
+)
+def test_tables_and_sections_under_titles_of_their_own_are_curves(text: str) -> None:
+    sweep = csv_sweep(text, name="t.csv")
+    assert sweep.series == ("Before", "After")
+    assert _points(sweep) == [
+        *(pytest.approx(point) for point in POINTS[:2]),
+        *(pytest.approx((n, 2 * x, r / 2)) for n, x, r in POINTS[:2]),
+    ]
+
+
+@pytest.mark.parametrize("titles", [("## Run 1", "## Run 2"), ("", "")])
+def test_tables_under_the_numbers_of_runs_or_no_titles_are_repeats(titles: tuple[str, str]) -> None:
+    text = "\n\n".join(f"{title}\n\n{MARKED}{BEFORE}" for title in titles)
+    assert csv_sweep(text.replace("209 |\n", "208 |\n", 1), name="t.csv").points["repeat"].tolist() == [0, 0, 1, 1]
+
+
 def _points(sweep: Sweep) -> list[tuple[float, float, float]]:
     columns = ("load", "throughput_per_s", "latency_s")
     return list(zip(*(sweep.points[column] for column in columns), strict=True))
