@@ -429,7 +429,8 @@ def worded_name(column: str) -> WordedName | None:
     words = _words(_PER.sub("_", name.lower()).removeprefix("i/o"), name.lower())
     if name.lower().startswith("i/o"):
         words.insert(0, "io")
-    if _NAMED["no_requests"].intersection(words):
+    not_of_requests = _NAMED["no_requests"].intersection(words)
+    if not_of_requests and not (not_of_requests == {"success"} and any(map(_RATE_UNIT.fullmatch, words))):
         return None
     parts = re.split("[_/]", _PER.sub("_", name) if per else name)
     time_unit = next((word for word in reversed(parts) if word in UNITS["latency"]), None)

@@ -203,9 +203,10 @@ class _Search:
         doubtful = [replace(w.column, role=what) for w in worded if self._is_measured(w.column)]
         if not doubtful:
             return []
-        held = self._obeying(what, doubtful, chosen, within=_NEAR, rows=2)
-        if len(held) == 1:
-            return [self._decided(held[0])]
+        for within in (_NEAR, _NEARER):
+            held = self._obeying(what, doubtful, chosen, within=within, rows=2)
+            if len(held) == 1:
+                return [self._decided(held[0])]
         column = doubtful[0]
         unit = _EXAMPLE_UNIT[what] if column.unit == OPEN_UNIT else column.unit
         line = columns_option([f"{what}={column.column}:{unit}"])
