@@ -141,6 +141,7 @@ def _with_tabs(lines: list[str]) -> list[str]:
     """
     if len(lines) < 2 or separator_of(lines[0]):
         return lines
+    lines = _without_index(lines)
     for cells_in in (str.split, _far_apart):
         first = [cells_in(line) for line in lines[:_LOOKED_AT]]
         numbers = [sum(_FIGURE.fullmatch(cell.replace(" ", "")) is not None for cell in row) for row in first]
@@ -149,6 +150,17 @@ def _with_tabs(lines: list[str]) -> list[str]:
         if len(widths) == 1 and (on_its_side or (not numbers[0] and 2 * min(numbers[1:]) > max(widths))):
             return ["\t".join(cells_in(line)) + "\n" for line in lines]
     return lines
+
+
+def _without_index(lines: list[str]) -> list[str]:
+    """The lines without the numbers of rows, from 0 or 1 on, over which pandas and R print no name."""
+    rows = [re.match(r"\s*(\d{1,6})\s+(?=\S)", line) for line in lines[1:]]
+    numbers = [int(row[1]) if row else -1 for row in rows]
+    count = len(lines[0].split()) + 1
+    counted = numbers == list(range(numbers[0], numbers[0] + len(rows))) and numbers[0] in (0, 1)
+    if not counted or any(len(line.split()) != count for line in lines[1:]):
+        return lines
+    return [lines[0], *(line[row.end() :] for line, row in zip(lines[1:], rows, strict=True) if row)]
 
 
 def _far_apart(line: str) -> list[str]:
