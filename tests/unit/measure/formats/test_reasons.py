@@ -93,6 +93,20 @@ def test_a_file_of_a_fuzz_corpus_is_refused_for_what_it_is(path: Path) -> None:
         ('"outputstyle"="table"\n***\nRun finished, takes 651ms\n| OPERATION | TAKES(S) |\n', "go-ycsb's table"),
         ("".join(f"{250 * n}, 87432, 99999, 0, 4096, 0\r\n" for n in range(1, 9)), "averaged latency log"),
         ("Connection rate: 150.0 conn/s (6.7 ms/conn, <=1 concurrent connections)\n", "httperf"),
+        (
+            "Linux 5.15.0 (db01)\n\n12:00:01 AM       DEV       tps     rkB/s\n12:10:01 AM   sda    100.00    400.00\n",
+            "sar",
+        ),
+        (
+            "              capacity     operations     bandwidth\npool        alloc   free   read  write\n",
+            "zpool iostat",
+        ),
+        ("elapsed: 15   ops: 262144   ops/sec: 16512.1   bytes/sec: 64 MiB/s\n", "rbd bench"),
+        ("Benchmarking http://127.0.0.1:8080 using 20 connection(s).\nSummary:\n  Elapsed        8.6s\n", "plow"),
+        ("Beginning round 1...\nBenchmarking 128 connections @ http://127.0.0.1:8080 for 10 second(s)\n", "rewrk"),
+        ("Metric,avg,min,max,p99\nRequest Latency (ms),1500,1200,1900,1880\n", "GenAI-Perf"),
+        ("|   Metric |         Task | Value |   Unit |\n|-----:|-----:|----:|----:|\n| Max | a | 1 | s |\n", "Rally"),
+        ("goos: linux\nBenchmarkGet-8   \t 1000000\t      1150 ns/op\n", "Go"),
     ],
 )
 def test_what_is_known_and_not_read_is_named(tmp_path: Path, text: str, name: str) -> None:
