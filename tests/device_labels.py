@@ -62,6 +62,8 @@ LABELS: dict[str, Callable[[Path], None]] = {
     "bcache": _at(4096 + 24, bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")),
     "ZFS": _at(0x20000, struct.pack("<Q", 0x00BAB10C) * 128),
     "ZFS at the end alone": _at(-0x20000, struct.pack("<Q", 0x00BAB10C) * 128),
+    "VMFS": _at(0x200000, b"\x5e\xf1\xab\x2f"),
+    "a volume of VMFS": _at(0x100000, b"\x0d\xd0\x01\xc0"),
     "MBR": _at(510, b"\x55\xaa"),
     "GPT": _at(512, b"EFI PART"),
     "a backup GPT": _at(-512, b"EFI PART"),

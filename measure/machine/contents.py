@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote_to_bytes
 
 from measure.errors import UnsafeTargetError
 from measure.machine.process import run_tool
@@ -35,7 +35,7 @@ from measure.units import format_bytes
 
 MIB = 2**20
 END_BYTES = MIB
-"""Bytes at the end that are read, and bytes of either end that libblkid's programs see of an export."""
+"""Bytes at the end that are read."""
 START_BYTES = 16 * MIB
 """Bytes at the start that are read: partitions begin there (63 or 2048 sectors of 512 or 4096 bytes)."""
 PIECE_BYTES = 2**16
@@ -139,15 +139,16 @@ def signature_on(path: Path) -> str | None:
 
 
 def signature_of(read: Read, size_bytes: int) -> str | None:
-    """As :func:`signature_on`, for what is no file here: its two ends are looked at in a sparse image of its size."""
-    length = min(END_BYTES, size_bytes)
-    with tempfile.TemporaryDirectory(prefix="qsim-ends-") as folder:
+    """As :func:`signature_on`, for what is no file here: what is read at :func:`places` is put into a sparse image."""
+    with tempfile.TemporaryDirectory(prefix="qsim-export-") as folder:
         image = Path(folder) / "image"
         with image.open("wb") as file:
             file.truncate(size_bytes)
-            for offset in (0, size_bytes - length):
-                file.seek(offset)
-                file.write(read(offset, length))
+            for offset, length in places(size_bytes):
+                piece = read(offset, length)
+                if piece != bytes(len(piece)):
+                    file.seek(offset)
+                    file.write(piece)
         return signature_on(image)
 
 
@@ -206,39 +207,51 @@ class Export:
         return _received(self.connection, length)
 
 
+_PLAIN = r"(?:[\w.~/:@=,+-]|%(?!00)[0-9A-Fa-f]{2})"
+"""What an address may consist of: Python, libnbd and fio read each of these alike."""
+_ADDRESS = re.compile(
+    rf"nbd://(?P<host>[\w.-]+|\[[0-9A-Fa-f:]+\])(?::(?P<port>\d+))?(?:/(?P<export>{_PLAIN}*))?"
+    rf"|nbd\+unix:///(?P<unix_export>{_PLAIN}*)\?socket=(?P<socket>{_PLAIN}+)",
+    re.ASCII,
+)
+
+
 @contextmanager
 def connected(uri: str) -> Iterator[Export]:
-    """The export that an NBD URI names; UnsafeTargetError where it cannot be read, as over TLS."""
-    parts = urlsplit(uri)
-    name = unquote(parts.path.removeprefix("/"))
+    """The export that an NBD URI names; UnsafeTargetError where it cannot be read, as over TLS.
+
+    What another program could take for another export is refused: a second ``socket=``, a blank, ``+`` for a blank.
+    """
+    if (address := _ADDRESS.fullmatch(uri)) is None:
+        raise UnsafeTargetError(
+            f"{uri} is not written to: only nbd://HOST:PORT/EXPORT and nbd+unix:///EXPORT?socket=PATH can be read "
+            "first; write other characters as %20"
+        )
     try:
-        with _connection(uri) as connection:
+        with _connection(address) as connection:
             greeting = _received(connection, 18)
             if greeting[:16] != b"NBDMAGICIHAVEOPT":
                 raise UnsafeTargetError(f"{uri} is not written to: its server speaks an older NBD, and cannot be asked")
             connection.sendall(struct.pack(">I", _FIXED_NEWSTYLE | _NO_ZEROES))
-            asked = name.encode()
+            asked = unquote_to_bytes(address["export"] or address["unix_export"] or "")
             connection.sendall(b"IHAVEOPT" + struct.pack(">II", _EXPORT_NAME, len(asked)) + asked)
             size = struct.unpack(">Q", _received(connection, 8))[0]
             _received(connection, 2 if greeting[17] & _NO_ZEROES else 126)
             yield Export(uri, connection, size)
             connection.sendall(struct.pack(">IHHQQI", _REQUEST, 0, _DISCONNECT, 2, 0, 0))
-    except OSError as error:
+    except (OSError, OverflowError, UnicodeError) as error:  # of a size or a port beyond all, or a name too long
         raise UnsafeTargetError(
-            f"{uri} is not written to: it cannot be read first ({error.strerror or error})"
+            f"{uri} is not written to: it cannot be read first ({getattr(error, 'strerror', None) or error})"
         ) from error
 
 
-def _connection(uri: str) -> socket.socket:
-    parts = urlsplit(uri)
-    if parts.scheme == "nbd+unix":
+def _connection(address: re.Match[str]) -> socket.socket:
+    if path := address["socket"]:
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(LIMIT_S)
-        connection.connect(parse_qs(parts.query).get("socket", [""])[0])
+        connection.connect(unquote_to_bytes(path))
         return connection
-    if parts.scheme == "nbd" and parts.hostname:
-        return socket.create_connection((parts.hostname, parts.port or DEFAULT_PORT), LIMIT_S)
-    raise UnsafeTargetError(f"{uri} is not written to: only exports of nbd:// and nbd+unix:// can be read first")
+    return socket.create_connection((address["host"].strip("[]"), int(address["port"] or DEFAULT_PORT)), LIMIT_S)
 
 
 def _received(connection: socket.socket, length: int) -> bytes:

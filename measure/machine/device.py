@@ -103,8 +103,10 @@ def device_in_use(device: Path) -> str | None:
 
 
 def _known_use(device: Path) -> str | None:
-    """The use that the kernel lists: mounts, swap, holders (md, LVM, device mapper) and partitions."""
+    """The use that the kernel lists: mounts, swap, holders (md, LVM, device mapper) and partitions; or read-only."""
     folder = block_folder(device.stat().st_rdev)
+    if folder and _lines(folder / "ro") == ["1"]:
+        return "is read-only"
     members = [folder, *(p.parent for p in folder.glob("*/partition"))] if folder else []
     names = {p.name for p in members} | {device.name}
     numbers = {(p / "dev").read_text().strip() for p in members if (p / "dev").exists()}

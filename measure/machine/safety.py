@@ -255,6 +255,10 @@ def _block_device(path: Path, shown: str, size_bytes: int | None, *, writes: boo
         raise UnsafeTargetError(f"{shown} cannot be read: {error.strerror or error}; name another drive") from error
     finally:
         os.close(descriptor)
+    if seen.size_bytes < DIRECT_BYTES:
+        raise UnsafeTargetError(
+            f"{shown} has {format_bytes(seen.size_bytes)}, no medium to measure; name another drive"
+        )
     if writes:
         _check_contents(str(path), shown, seen, erase)
     size = size_bytes or seen.size_bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,16 @@ from device_labels import LABELS, MAKERS
 
 from measure.errors import UnsafeTargetError
 from measure.machine import contents
-from measure.machine.contents import PARTS, PIECE_BYTES, Contents, contents_of, places, signature_of, signature_on
+from measure.machine.contents import (
+    PARTS,
+    PIECE_BYTES,
+    Contents,
+    connected,
+    contents_of,
+    places,
+    signature_of,
+    signature_on,
+)
 
 MIB = 2**20
 SIZE = 512 * MIB
@@ -137,11 +147,53 @@ def test_a_change_since_an_earlier_look_is_said_in_words() -> None:
     assert Contents("8:0", SIZE, None, 4096, "2").change_since(before) == "its contents changed"
 
 
-def test_an_export_is_judged_by_its_ends() -> None:
-    content = bytearray(SIZE)
-    assert signature_of(lambda offset, length: bytes(content[offset : offset + length]), SIZE) is None
-    content[:8] = b"LUKS\xba\xbe\x00\x01"
-    assert signature_of(lambda offset, length: bytes(content[offset : offset + length]), SIZE) == "crypto_LUKS"
+def test_a_label_of_an_export_is_found_where_that_of_a_device_is(image: Path) -> None:
+    with image.open("rb") as file:
+
+        def read(offset: int, length: int) -> bytes:
+            return os.pread(file.fileno(), length, offset)
+
+        assert signature_of(read, SIZE) is None
+        for name, write_label in LABELS.items():
+            write_label(image)
+            assert signature_of(read, SIZE) == signature_on(image), name
+            os.truncate(image, 0)
+            os.truncate(image, SIZE)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("nbds://host", "nbd:", "nbd://", "nbd://[::1", "nbd://host:x", "nbd://user@host", "nbd://host/x?socket=s"),
+        *("nbd+unix:///", "nbd+unix:///?socket=", "nbd+unix:///?socket=a&socket=b", "nbd+unix:///?a=1&socket=b"),
+        *("nbd+unix://host/?socket=s", "nbd+unix:///?socket=a;b", "nbd+unix:///?socket=a%00b", "nbd://host/a b"),
+        *("nbd://host/%4", "nbd://host/x#y", "nbd://host/$ncpus", "nbd://host/\xe9", "nbd://host/x\n"),
+    ],
+)
+def test_an_address_that_programs_could_read_differently_is_refused(address: str) -> None:
+    with pytest.raises(UnsafeTargetError, match="write other characters as %20"), connected(address):
+        pass
+
+
+@pytest.mark.parametrize(("written", "named"), [("a+b", "a+b"), ("a%20b", "a b"), ("a%2Bb", "a+b"), ("%2520", "%20")])
+def test_an_address_names_the_same_socket_here_as_in_fio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's name is short
+    monkeypatch.setattr(contents, "LIMIT_S", 0.01)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.settimeout(0.0)
+        server.bind(named)
+        server.listen()
+        with pytest.raises(UnsafeTargetError, match="timed out"), connected(f"nbd+unix:///?socket={written}"):
+            pass
+        server.accept()[0].close()
+
+
+@pytest.mark.parametrize("address", [f"nbd://{'a' * 70}/", "nbd://127.0.0.1:99999"])
+def test_an_address_that_nothing_can_have_is_refused_in_one_sentence(address: str) -> None:
+    with pytest.raises(UnsafeTargetError, match="it cannot be read first"), connected(address):
+        pass
 
 
 def test_without_libblkids_programs_nothing_is_written(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:

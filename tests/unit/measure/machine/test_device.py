@@ -102,6 +102,15 @@ def test_a_device_that_is_mounted_since_the_plan_is_refused_with_the_place(
         pass
 
 
+def test_a_read_only_device_is_refused_before_anything_runs(
+    drive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "block_folder", lambda _: tmp_path)
+    for flag, use in (("1", "is read-only"), ("0", None)):
+        (tmp_path / "ro").write_text(f"{flag}\n")
+        assert device.device_in_use(drive) == use
+
+
 def test_a_tool_opens_the_device_that_is_held_and_not_what_takes_its_name(drive: Path, tmp_path: Path) -> None:
     write(drive, 0, b"held")
     with held_device(drive, seen(drive), writes=True):
