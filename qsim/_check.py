@@ -13,6 +13,9 @@ from qsim.errors import InvalidParameterError
 MOST = 2**53
 """The largest count: beyond it floats do not distinguish neighbouring whole numbers."""
 
+MOST_SIZE = 1e100
+"""The largest time, rate or variability: beyond it cubes and sums of squares are no floats."""
+
 
 def number(name: str, value: object) -> float:
     """The value as a float; raises ValueError when it is not a number (or is NaN)."""
@@ -38,7 +41,22 @@ def positive(name: str, value: object, remedy: str = "give a finite value above 
     result = number(name, value)
     if not 0 < result < math.inf:
         raise InvalidParameterError(name, f"must be positive and finite, not {shown(value)}", remedy, value)
-    return result
+    return at_most(MOST_SIZE, name, result)
+
+
+def mean_of(name: str, rate: object, remedy: str = "give a finite value above zero") -> float:
+    """1/rate, the mean time between the events of a rate above zero."""
+    checked = positive(name, rate, remedy)
+    if checked < 1 / MOST_SIZE:
+        raise InvalidParameterError(name, f"must be at least {1 / MOST_SIZE:g}, not {shown(rate)}", value=rate)
+    return 1 / checked
+
+
+def at_most(most: float, name: str, value: float) -> float:
+    """The value, where it is not above ``most``."""
+    if value > most:
+        raise InvalidParameterError(name, f"must be at most {most:g}, not {value:g}", value=value)
+    return value
 
 
 def non_negative(name: str, value: object, remedy: str = "give zero or a finite value above it") -> float:
@@ -46,7 +64,7 @@ def non_negative(name: str, value: object, remedy: str = "give zero or a finite 
     result = number(name, value)
     if not 0 <= result < math.inf:
         raise InvalidParameterError(name, f"must be zero or positive, and finite, not {shown(value)}", remedy, value)
-    return result
+    return at_most(MOST_SIZE, name, result)
 
 
 def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
@@ -89,7 +107,7 @@ def sequence(name: str, values: object) -> tuple[Any, ...]:
 def non_negatives(name: str, values: object) -> tuple[float, ...]:
     """A list of finite numbers, each zero or more."""
     listed = sequence(name, values.tolist() if isinstance(values, np.ndarray) else values)
-    if all(type(v) is float and 0 <= v < math.inf for v in listed):  # most lists, and at once
+    if all(type(v) is float and 0 <= v <= MOST_SIZE for v in listed):  # most lists, and at once
         return listed
     return tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(listed))
 

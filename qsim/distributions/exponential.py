@@ -34,13 +34,13 @@ class Exponential(Distribution):
         if (mean is None) == (rate is None):
             raise InvalidParameterError("mean", "or rate must be given, and not both", "write Exponential(mean=2)")
         if rate is not None:
-            mean = 1 / _check.positive("rate", rate)
+            mean = _check.mean_of("rate", rate)
         value = _check.number("mean", mean)
         if value <= 0:
             raise InvalidParameterError(
                 "mean", f"must be positive, not {_check.shown(mean)}", "the mean of an exponential time", value=mean
             )
-        object.__setattr__(self, "mean", value)
+        object.__setattr__(self, "mean", value if value == math.inf else _check.positive("mean", value))
 
     @property
     def rate(self) -> float:

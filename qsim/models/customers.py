@@ -79,7 +79,7 @@ def customers_of(given: object, parameter: str = "customers") -> Customers:
 def _source(parameter: str, given: object) -> Distribution:
     """A law of times between arrivals; a number is a Poisson rate."""
     if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
-        return Exponential(1 / _check.positive(parameter, given, "give the mean number of arrivals per time unit"))
+        return Exponential(_check.mean_of(parameter, given, "give the mean number of arrivals per time unit"))
     return require_arrivals(parameter, given)
 
 

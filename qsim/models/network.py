@@ -74,6 +74,7 @@ class Network:
         object.__setattr__(self, "routing", None if self.routing is None else self._checked_routing(self.routing))
         self._check_stations()
         if self.customers is not None:
+            self._check_class_names()
             self._check_customers()
 
     def with_population(self, population: Customers | Mapping[ClassName, Customers]) -> Network:
@@ -288,6 +289,15 @@ class Network:
                 problem = f"must be left at 1, not {station.visits}"
                 raise InvalidParameterError(f"visits of {name}", problem, "routing says it")
 
+    def _check_class_names(self) -> None:
+        for here, station in self.stations.items():
+            for field in ("service", "visits", "priority"):
+                given = getattr(station, field)
+                for name in given if isinstance(given, Mapping) else ():
+                    if name not in self.classes:
+                        remedy = f"there are {', '.join(self.classes)}"
+                        raise InvalidParameterError(f"{field} of {here}", f"must name classes, not {name!r}", remedy)
+
     def _check_customers(self) -> None:
         for name, given in self.by_class.items():
             for at in given.sources if isinstance(given, Arrivals) else ():
@@ -312,10 +322,6 @@ class Network:
                     f"must be at most {station.most}, up to which {here} is known, not {sum(numbers)}",
                     "measure it deeper, or make the station with extrapolate=True",
                 )
-            for name in station.priority:
-                if name not in self.classes:
-                    remedy = f"there are {', '.join(self.classes)}"
-                    raise InvalidParameterError(f"priority of {here}", f"must name classes, not {name!r}", remedy)
 
     def _check_places(self) -> None:
         """Check that customers that circulate and find no place have one Delay to go back to."""

@@ -91,12 +91,12 @@ def _named(stations: object) -> dict[str, Station]:
 
 def _poisson(arrival_rate: object) -> Exponential:
     rate = _check.non_negative("arrival_rate", arrival_rate, "give the mean number of arrivals per time unit")
-    return Exponential(1 / rate if rate > 0 else math.inf)
+    return Exponential(_check.mean_of("arrival_rate", rate) if rate > 0 else math.inf)
 
 
 def _exponential(service_rate: object) -> Exponential:
     remedy = "give the customers one busy server finishes per time unit"
-    return Exponential(1 / _check.positive("service_rate", service_rate, remedy))
+    return Exponential(_check.mean_of("service_rate", service_rate, remedy))
 
 
 def _constant(service_time: object) -> Deterministic:

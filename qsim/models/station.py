@@ -23,6 +23,10 @@ class GeometricVisits(float):
         return repr(f"{GEOMETRIC}{float(self):g}")
 
 
+MOST_VISITS = 1e12
+"""More visits have no chance of being the last that floats hold beside 1."""
+
+
 def visits_of(parameter: str, given: object, check: Callable[[str, object], float]) -> float:
     """A checked number of visits; ``"geometric:12"`` gives GeometricVisits."""
     if isinstance(given, str):
@@ -31,7 +35,7 @@ def visits_of(parameter: str, given: object, check: Callable[[str, object], floa
         except ValueError:
             remedy = 'write 12 for twelve each time, or "geometric:12"'
             raise InvalidParameterError(parameter, f"is {given!r}", remedy, given) from None
-    visits = check(parameter, given)
+    visits = _check.at_most(MOST_VISITS, parameter, check(parameter, given))
     if not isinstance(given, GeometricVisits):
         return visits
     if visits < 1:

@@ -55,7 +55,7 @@ def test_what_describes_no_network_is_refused(given: tuple[Any, ...], said: str)
         (lambda: Network({"a": ONE}), "must be a Station or a Delay"),
         (lambda: Network({**TWO, "c": Station(ONE, capacity=3)}), "capacity of c must be None in a network of"),
         (lambda: Network({"a": Station(ONE, visits=2)}, 1, {"a": {"a": 1}}), "visits of a must be left at 1"),
-        (lambda: Network({"a": Station({"x": ONE})}, {"y": 2}), "must hold one where y queue"),
+        (lambda: Network({"a": Station({"x": ONE})}, {"x": 1, "y": 2}), "must hold one where y queue"),
         (lambda: Network({"a": Delay(1.0)}, 2), "must hold one where customers queue"),
         (lambda: Network({"a": Station(ONE, most=3)}, {"x": 2, "y": 2}), "population must be at most 3, up to which a"),
         (lambda: Station(ONE, visits={"x": -1}), "visits of x must be zero or positive"),
@@ -72,8 +72,9 @@ def test_what_describes_no_station_is_refused(build: Any, said: str) -> None:
 
 
 def test_a_class_that_is_not_served_where_it_comes_is_refused() -> None:
+    coming = {"reads": Arrivals(1), "writes": Arrivals(1)}
     with pytest.raises(ValueError, match="service of b must hold a law for reads"):
-        Network({"a": Station(ONE), "b": Station({"writes": ONE})}, {"reads": Arrivals(1)}, {"a": {"b": 1}})
+        Network({"a": Station(ONE), "b": Station({"writes": ONE})}, coming, {"a": {"b": 1}})
 
 
 def test_a_network_is_a_value() -> None:

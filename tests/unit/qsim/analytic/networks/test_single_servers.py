@@ -77,7 +77,7 @@ def test_the_quick_way_and_the_general_one_agree(seed: int, monkeypatch: pytest.
         [Station(ONE), Station(ONE, speeds=[1.0, 1.5])],
         [Station(ONE), Station(Erlang(2, 1.0))],
         [Station(ONE), Station(ONE, discipline="SJF")],
-        [Station(ONE), Station(ONE), Station({"nobody": ONE})],
+        [Station(ONE), Station(ONE), Station(ONE, visits={"customers": 0.0})],
     ],
 )
 def test_other_networks_go_the_general_way(stations: Sequence[Any]) -> None:
