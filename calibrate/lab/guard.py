@@ -17,7 +17,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from dash import html
 from dash.development.base_component import Component
@@ -145,7 +145,8 @@ class Guard:
         session["token"] = shown
         session.setdefault("id", _new_session())
         rest = urlencode([(k, v) for k, v in request.args.items(multi=True) if k != "token"])
-        return redirect(f"/{request.path.lstrip('/')}" + (f"?{rest}" if rest else ""))  # type: ignore[return-value]
+        path = quote(request.path.lstrip("/"))  # a browser leaves a tab out, and "/\t/other.site" is another site
+        return redirect(f"/{path}" + (f"?{rest}" if rest else ""))  # type: ignore[return-value]
 
     def _limited(self) -> Response | None:
         """The refusal of a computed answer beyond the limits; None within them."""

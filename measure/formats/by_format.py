@@ -102,9 +102,16 @@ _TEXTS: Mapping[Format, _Reader] = {
 """The formats in the order in which they are tried."""
 NAMES: Mapping[Format, str] = {**{kind: reader.name for kind, reader in _TEXTS.items()}, "log": "fio log"}
 
+MOST_LINES = 2_000_000
+"""Lines of a text that is no log. The text of 32 MiB has so many where a line has 16 characters."""
+
 
 def sniff(text: str, name: str) -> Format:
     """The format of a text; DataError saying what the text looks like where no reader applies."""
+    if (lines := text.count("\n")) > MOST_LINES:
+        raise DataError(
+            f"{name} has {lines:,} lines, more than the {MOST_LINES:,} that are read; give the tool's summary"
+        )
     start, head = text.lstrip("\ufeff \t\r\n"), text[:HEAD_BYTES]
     kind = next((kind for kind, reader in _TEXTS.items() if kind != "table" and reader.looks_like(text)), None)
     if kind is not None:

@@ -75,6 +75,13 @@ def test_a_long_log_is_read_in_little_memory(tmp_path: Path, repository: Path) -
 HOSTILE = {
     "columns": ("x.csv", b"io_depth,iops,", b"a,", b"", "columns, more than any table of measurements"),
     "rows": ("x.csv", b"io_depth,iops,latency_us\n", b"1,2,3\n", b"", "more than the 200,000 that are read as points"),
+    "lines of an open cell": (
+        "x.csv",
+        b'depth,iops,latency_us\n1,2,"',
+        b"\n",
+        b"",
+        "more than the 2,000,000 that are read",
+    ),
     "jobs": ("x.json", b'{"fio version": "x", "jobs": [{}', b',{"a": 1}', b"]}", "more than the 10,000 that are read"),
     "open braces": ("x.json", b'{"fio version"', b'{"a":', b"", "is cut off"),
     "open documents": ("x.json", b"", b'{"fio version": "x", "jobs": [', b"", "is cut off"),

@@ -145,11 +145,20 @@ def test_who_comes_without_the_code_is_asked_for_it(public):
     assert client.get("/run", base_url=BASE, headers=BROWSER).status_code == 200
 
 
-def test_the_way_in_leads_nowhere_else(public):
+@pytest.mark.parametrize(
+    ("path", "leads_to"),
+    [
+        ("//evil.example/x", "/evil.example/x"),
+        ("/\t/evil.example/x", "/%09/evil.example/x"),  # a browser leaves a tab out
+        ("/\\evil.example", "/%5Cevil.example"),
+        ("/\r\nSet-Cookie: x=1", "/%0D%0ASet-Cookie%3A%20x%3D1"),
+    ],
+)
+def test_the_way_in_leads_nowhere_else(public, path, leads_to):
     guard, client = public
-    answer = client.get(f"/?token={guard.viewer}", base_url=BASE, environ_overrides={"PATH_INFO": "//evil.example/x"})
+    answer = client.get(f"/?token={guard.viewer}", base_url=BASE, environ_overrides={"PATH_INFO": path})
     assert answer.status_code == 302
-    assert answer.headers["Location"] == "/evil.example/x"
+    assert answer.headers["Location"] == leads_to
 
 
 @pytest.mark.parametrize(("who", "sees"), [("teacher", True), ("viewer", False)])
