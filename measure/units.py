@@ -15,6 +15,9 @@ from typing import Any, Protocol
 CACHE_LINE_BYTES = 64
 """Size of a memory request, which moves a whole cache line."""
 
+A_FACTOR = 1.5
+"""An error beyond this ratio is written as a factor, a smaller one in percent."""
+
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
 
 _SECONDS = {
@@ -241,6 +244,22 @@ def format_percent(percent: float, digits: int = 2) -> str:
     return f"{plain_number(percent, digits)} %"
 
 
+def missed_text(percent: float) -> str:
+    """The error of a prediction in words.
+
+    >>> missed_text(9.24), missed_text(-23.1), missed_text(110.0), missed_text(-60.0)
+    ('+9.2 %', '-23 %', '2.1 times too high', '2.5 times too low')
+    """
+    ratio = 1 + percent / 100
+    if ratio > A_FACTOR:
+        return f"{significant(ratio, 2)} times too high"
+    if math.isnan(ratio):
+        return "not scored"
+    if 0 < ratio < 1 / A_FACTOR:
+        return f"{significant(1 / ratio, 2)} times too low"
+    return f"{'+' if percent >= 0.05 else ''}{format_percent(round(percent, 1) + 0.0)}"
+
+
 def format_bytes(size: float, digits: int = 4) -> str:
     """``4096`` as ``"4 KiB"``, in the largest unit not above the size.
 
@@ -307,17 +326,28 @@ class Figure(Protocol):
 
 
 def with_interval(show: Figure, value: float, low: float | None, high: float | None, *, to: str = " to ") -> str:
-    """A number to two digits with the ends of its interval in the same unit; to three where two show none of it.
+    """A number to two digits with the ends of its interval in the same unit, or to three; alone where three show none.
+
+    To three where two show none of the interval, or would round the number by more than an eighth of it: so products of
+    printed numbers agree.
 
     >>> with_interval(format_rate, 308e3, 225e3, 2.39e6)
     '308 k/s (225 to 2390)'
     >>> with_interval(format_duration, 4.61e-6, 1.7e-6, None)
     '4.6 µs (1.7 and more)'
-    >>> with_interval(format_duration, 14.9e-3, 14.6e-3, 15.3e-3)
-    '14.9 ms (14.6 to 15.3)'
+    >>> with_interval(format_duration, 1.04e-3, 0.957e-3, 1.07e-3)
+    '1.04 ms (0.957 to 1.07)'
+    >>> with_interval(format_duration, 110e-3, 110e-3, 110e-3)
+    '110 ms'
     """
     texts = {digits: [None if end is None else show(end, digits, value) for end in (low, high)] for digits in (2, 3)}
-    digits = 2 if texts[2][0] != texts[2][1] or texts[3][0] == texts[3][1] else 3
+    digits = 2
+    if low is not None and high is not None and value:
+        if texts[3][0] == texts[3][1]:
+            return show(value, 3)
+        unit = 10 ** (math.floor(math.log10(float(f"{abs(value):.1e}"))) - 1)  # of the second digit
+        coarse = 4 * unit > high - low and show(value, 2) != show(value, 3)
+        digits = 3 if coarse or texts[2][0] == texts[2][1] else 2
     ends = interval_text(*texts[digits], to=to)
     return f"{show(value, digits)} ({ends})" if ends else show(value, digits)
 

@@ -32,7 +32,7 @@ from measure.findings import curve_name
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
-from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
+from measure.units import Figure, counted, format_duration, format_percent, missed_text, significant, with_interval
 from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 MOST_POINTS = 9
 """The most points of a curve that are shown."""
 
-FACTOR = 1.5
-"""An error beyond this ratio is written as a factor, a smaller one in percent."""
-
 FLAGGED = frozenset({"outlier", "drift-within-run"})
 """Checks of the audit on single runs, which measuring again may correct."""
 
@@ -57,22 +54,6 @@ HIDES = 0.06
 
 WIDE = 2.0
 """Bands whose ends differ by more than this factor are wide."""
-
-
-def missed_text(percent: float) -> str:
-    """The error of a prediction in words.
-
-    >>> missed_text(9.24), missed_text(-23.1), missed_text(110.0), missed_text(-60.0)
-    ('+9.2 %', '-23 %', '2.1 times too high', '2.5 times too low')
-    """
-    ratio = 1 + percent / 100
-    if ratio > FACTOR:
-        return f"{significant(ratio, 2)} times too high"
-    if math.isnan(ratio):
-        return "not scored"
-    if 0 < ratio < 1 / FACTOR:
-        return f"{significant(1 / ratio, 2)} times too low"
-    return f"{'+' if percent >= 0.05 else ''}{format_percent(round(percent, 1) + 0.0)}"
 
 
 def answer(done: Sequence[Comparison]) -> list[str]:

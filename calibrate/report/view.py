@@ -18,7 +18,7 @@ import pandas as pd
 from calibrate.inference.parameters import Estimate, how_sure, quantity
 from measure.findings import Finding
 from measure.origin import MEASURED, Provenance, foot_lines, marked
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, missed_text
 from qsim.result import table as aligned
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_s", format_duration),
     ("_bytes", partial(format_bytes, digits=3)),
     ("_fraction", lambda v: f"{100 * v:g} %"),
-    ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
+    ("error_pct", missed_text),
     ("_pct", lambda v: f"{v:.3g} %"),
 )
 

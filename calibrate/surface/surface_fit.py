@@ -19,7 +19,7 @@ from calibrate.inference.weights import Known, Predictive, Quantity, Weights, pr
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
 from measure.errors import DataError
-from measure.units import format_bytes, format_rate, plain_number
+from measure.units import format_bytes, format_rate, missed_text, plain_number
 from qsim.result import Result, table
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "estimate": ("ESTIMATE", str),
     "interval": ("INTERVAL", str),
     "sure": ("", str),
-    "error_pct": ("ERROR", lambda error: f"{round(error, 1) + 0.0:+.1f} %"),
+    "error_pct": ("ERROR", missed_text),
     "use": ("", str),
 }
 """Columns in the order in which they are printed, with their headings."""

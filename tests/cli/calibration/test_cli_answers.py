@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from calibrate import compare, fit
-from calibrate.prediction.comparison_answer import missed_text
 from measure import load_dataset
+from measure.units import missed_text
 
 FOUR = ("--dataset", "003-ssd-read")
 ONE = ("--dataset", "004-ssd-depth")

@@ -21,6 +21,7 @@ from measure.units import (
     parse_list,
     parse_rate,
     significant,
+    with_interval,
 )
 
 
@@ -184,3 +185,12 @@ def test_percentages_are_never_in_powers_of_ten(percent, text):
 @pytest.mark.parametrize(("value", "text"), [(0.0, "0"), (-0.0, "0"), (-1.0, "-1.0"), (-0.0462, "-0.046")])
 def test_nothing_has_no_digits_and_what_is_negative_has_as_many_as_its_opposite(value: float, text: str) -> None:
     assert significant(value, 2) == text
+
+
+@given(st.floats(1e-7, 1e7), st.floats(1e-3, 0.3), st.floats(1e-3, 0.3))
+def test_rounding_moves_a_number_by_an_eighth_of_its_interval_or_it_has_three_digits(value, below, above):
+    low, high = value * (1 - below), value * (1 + above)
+    number, unit, *_ = with_interval(format_rate, value, low, high).split()
+    printed = float(number) * {"/s": 1.0, "k/s": 1e3, "M/s": 1e6, "G/s": 1e9}[unit]
+    three = format_rate(value).split()[0]
+    assert number == three or abs(printed - value) <= (high - low) / 8 * (1 + 1e-9)
