@@ -26,7 +26,7 @@ from calibrate.application.system import (
     over_clients,
 )
 from calibrate.fitting.device_station import DeviceStation
-from calibrate.fitting.other_loads import both_states, highest_rate
+from calibrate.fitting.other_loads import both_states, highest_rate, often_deeper
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from measure.loads import ArrivalRate, ClosedLoad
 from measure.units import format_rate
@@ -256,10 +256,7 @@ def _doubts(queues: Places, alone: Mapping[str, Array], rate: float) -> tuple[st
         deepest = max(fit.used)
         measured = replace(_curves(alone[name][:1]), known=deepest)
         if (most := highest_rate(measured, ArrivalRate([rate]), 1.0)) is not None:
-            limit = f"than {deepest:g}, the deepest measured"
-            said.append(
-                f"{name}: above {format_rate(most)} more requests are present over 1 % of the time than {limit}"
-            )
+            said.append(f"{name}: {often_deeper(most, deepest)}")
     return tuple(said)
 
 

@@ -84,6 +84,11 @@ class System(Result):
         return float(np.mean(first_lowest(self.peaks) == first_lowest(self.peaks[0])))
 
     @property
+    def is_certain(self) -> bool:
+        """Whether no station is a calibrated device, whose peak varies among the draws."""
+        return bool((self.peaks == self.peaks[0]).all())
+
+    @property
     def peak(self) -> Estimate:
         """The throughput that no number of clients exceeds, that of the bottleneck."""
         return self._estimate(self.peaks.min(axis=1), "1/s")

@@ -58,8 +58,10 @@ def _arrivals_parts(found: UnderArrivals) -> dict[str, str]:
 
 
 def _bottleneck(found: System) -> str:
-    """The bottleneck, and in how many of the draws it is that."""
+    """The bottleneck and, where its peak or another's is uncertain, in how many of the draws it is that."""
     share = found.bottleneck_share
+    if found.is_certain:
+        return found.bottleneck
     return f"{found.bottleneck} in {'all' if share == 1 else f'{math.floor(100 * share)} % of the'} draws"
 
 
@@ -117,9 +119,9 @@ def system_table(found: System) -> str:
         )
         for i, n in enumerate(at)
     ]
-    band = f"({100 * found.level:g} % band)"
+    band = "" if all(np.allclose(times, times[0]) for times in (x, r)) else f" ({100 * found.level:g} % band)"
     shares = (f"P{100 * q:g}" for q in found.percentiles)
-    header = ("CLIENTS", f"THROUGHPUT {band}", f"RESPONSE {band}", *shares, *(n.upper() for n in found.stations))
+    header = ("CLIENTS", f"THROUGHPUT{band}", f"RESPONSE{band}", *shares, *(n.upper() for n in found.stations))
     return table(header, lines, left=0)
 
 

@@ -221,7 +221,8 @@ def loads_of_any_kind(text: str) -> Numbers | Load | PeakShare:
     found = _KIND_OF_LOAD.fullmatch(text.strip())
     if found is None and text.count(":") > 1:
         raise ValueError(
-            f"{text!r} says more than once what the loads are: say it behind the last, as 10,50users:think=1s"
+            f"{text!r} says more than once what the loads are: say it behind the last alone, as 2k/s,8k/s:paced or "
+            "10,50users:think=1s"
         )
     if found is None or not (found["noun"] or found["fact"] is not None or "/" in text or "%" in text):
         return loads(text)

@@ -26,6 +26,7 @@ from calibrate.models.closed_models import ONSET, OnsetPNorm
 from calibrate.models.through_chain import NOT_SERVED, SCV, SCV_LOG_SD
 from calibrate.points import ClosedFacts
 from measure.errors import DataError
+from measure.findings import curve_name
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, PeakShare
 from measure.units import format_duration, format_rate
 from qsim.analytic.any_load import COARSE, FINE, Curves, Present, nodes
@@ -192,7 +193,7 @@ def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Ar
 
 def _require_served(fit: Fit, found: PossibleDevices, load: ArrivalRate) -> None:
     """Raise DataError for a rate that the device does not serve, or that needs more present than the fit covers."""
-    rate, middle = max(load.values), found.middle
+    rate, middle, device = max(load.values), found.middle, curve_name(fit.series) or "the device"
     last = float(np.exp(middle.log_rate[0, -1]))
     covered = f"with {middle.n[-1]:g} requests present, {COVERED} times the deepest that was measured"
     if rate >= last:
@@ -203,13 +204,13 @@ def _require_served(fit: Fit, found: PossibleDevices, load: ArrivalRate) -> None
             else ""
         )
         raise DataError(
-            f"{fit.series or 'the device'}: {format_rate(rate)} is not served: it completes {format_rate(last)} "
+            f"{device}: {format_rate(rate)} is not served: it completes {format_rate(last)} "
             f"{covered}; ask for less{metastable}"
         )
     most = highest_rate(replace(middle, known=middle.n[-1]), load, found.middle_scv)
     if most is not None:
         raise DataError(
-            f"{fit.series or 'the device'}: at {format_rate(rate)} there are often more requests present than the "
+            f"{device}: at {format_rate(rate)} there are often more requests present than the "
             f"points cover ({middle.n[-1]:g}); ask for {format_rate(most)} at most, or measure deeper"
         )
 
@@ -254,9 +255,14 @@ def _remarks(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
 def doubts_under(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
     """What speaks against a prediction under ``load`` by the number present alone."""
     if isinstance(load, ArrivalRate) and (most := highest_rate(found.middle, load, found.middle_scv)) is not None:
-        deepest = f"{found.middle.known:.3g}, {'the deepest measured' if fit.used else 'the knee of the data sheet'}"
-        yield f"above {format_rate(most)} more requests are present over 1 % of the time than {deepest}"
+        which = "the deepest load measured" if fit.used else "the knee of the data sheet"
+        yield often_deeper(most, found.middle.known, which)
     yield from doubts_of_batches(fit)
+
+
+def often_deeper(rate_per_s: float, known: float, which: str = "the deepest load measured") -> str:
+    """What speaks against a rate of arrivals above ``rate_per_s``: more are present than is ``known``."""
+    return f"above {format_rate(rate_per_s)} more than {known:.3g} requests, {which}, are present over 1 % of the time"
 
 
 def doubts_of_batches(fit: Fit) -> Iterator[str]:

@@ -161,7 +161,7 @@ def test_the_knee_of_a_changed_device_is_in_requests_present(qsim):
 def test_a_rate_beyond_what_was_measured_is_warned_of_in_predict_and_compare(qsim, drive, tmp_path):
     shallow = tmp_path / "shallow.csv"
     shallow.write_text("\n".join(FOUR_SERVERS.splitlines()[:5]) + "\n")
-    said = "more requests are present over 1 % of the time than 8, the deepest measured"
+    said = "more than 8 requests, the deepest load measured, are present over 1 % of the time"
     assert f"{said}\n" in qsim("predict", str(shallow), "--at", "1.1k/s").out
     assert said in qsim("predict", str(shallow), "--at", "1.1k/s", "--json").json["doubts"][0]
     fitted, opened = tmp_path / "fit.json", tmp_path / "open.csv"

@@ -101,7 +101,9 @@ def test_where_the_search_ended_is_no_answer_and_the_range_asked_for_changes_non
 def test_without_a_calibrated_station_nothing_is_uncertain() -> None:
     found = system({"users": USERS, "cpu": CPU}, clients=[1, 50])
     assert (found.throughput()[1] == found.throughput()[2]).all()
-    assert "in all draws" in repr(found)
+    assert repr(found).startswith("BOTTLENECK  cpu: 80.0 k/s at most")
+    assert "band" not in system_table(found)
+    assert "in all draws" in repr(system({"users": USERS, "cpu": CPU, "disk": SHEET.station()}, clients=[1, 50]))
 
 
 def test_two_drives_keep_their_names_and_are_uncertain_each_for_itself() -> None:
@@ -134,7 +136,7 @@ def test_by_simulation_it_is_the_same_within_noise_with_percentiles(found: Syste
         middle, low, high = by_run.percentile(share)
         assert ((low <= middle) & (middle <= high)).all()
     assert (by_run.percentile(0.99)[0] > by_run.response()[0]).all()
-    header = [cell for cell in system_table(by_run).splitlines()[0].split("  ") if cell]
+    header = [cell.strip() for cell in system_table(by_run).splitlines()[0].split("  ") if cell]
     assert header[:3] == ["CLIENTS", "THROUGHPUT (90 % band)", "RESPONSE (90 % band)"]
     assert {"P99", "CPU", "DISK"} <= {cell.strip() for cell in header[3:]}
     assert "p99_s_low" in by_run.to_frame()

@@ -32,7 +32,7 @@ def test_a_rate_at_which_more_are_present_than_were_measured_is_named_with_the_r
     made = fit(four_servers())
     assert made.predict(ArrivalRate([100.0])).doubts == ()
     (doubt,) = made.predict(ArrivalRate([340.0])).doubts
-    assert doubt.endswith("more requests are present over 1 % of the time than 8, the deepest measured")
+    assert doubt.endswith("more than 8 requests, the deepest load measured, are present over 1 % of the time")
     assert f"warning: {doubt}" in str(made.predict(ArrivalRate([340.0])))
     (said,) = system({"disk": made.station()}, rates=[340.0]).doubts
     assert said.startswith("disk: above 2")
