@@ -314,7 +314,7 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
     customers = totals.whole.customers
     share = min(0.9, whole.warmup / customers)  # the warm-up that the parts also leave out
     certain = _certain(plan, plan.listed)
-    result = _metrics(whole, plan.servers, "", customers, facts, certain)
+    result = _metrics(_within_population(whole, plan), plan.servers, "", customers, facts, certain)
     of_parts = tuple({*certain, "p_block"})  # losses are those of the whole
     classes = tuple(
         _part(recorder, plan.servers, plan.classes[kind], share, facts, of_parts)
@@ -329,6 +329,16 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
     busiest = max(stations, key=lambda station: station.utilization if station.intervals else -1.0)
     result = _with_utilization(result, busiest.utilization, busiest.interval("utilization"))
     return replace(result, classes=classes, stations=stations)
+
+
+def _within_population(whole: RunEstimate, plan: Plan) -> RunEstimate:
+    """The estimate where no more are present than circulate: customers counted at the ends of a run may say so."""
+    if plan.sources or plan.has_losses:
+        return whole
+    most, (low, high) = float(plan.population), whole.intervals["L"]
+    throughput = min(whole.values["throughput"], most / whole.values["W"])
+    intervals = {**whole.intervals, "L": (min(low, most), min(high, most))}
+    return replace(whole, values={**whole.values, "throughput": throughput}, intervals=intervals)
 
 
 def with_longer_tails(metrics: Metrics, factor: float) -> Metrics:

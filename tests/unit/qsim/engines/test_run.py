@@ -18,6 +18,7 @@ from qsim import (
     Exponential,
     GGc,
     MMc,
+    MMcN,
     Network,
     NoEngineError,
     Open,
@@ -157,3 +158,12 @@ def test_importing_is_light() -> None:
     code = f"import sys, qsim; qsim.solve(qsim.MMcN(8, 1, 1)); print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_of_a_closed_queue_no_more_are_present_than_circulate(engine: Any) -> None:
+    for seed in range(1, 5):
+        found = simulate(MMcN(64, 80e-6, 32), customers=20_000, seed=seed, engine=engine)
+        assert found.L <= 64 * (1 + 1e-12)
+        assert found.interval("L")[1] <= 64
+        assert found.throughput * found.W == pytest.approx(found.L, rel=1e-12)
