@@ -171,9 +171,15 @@ def knee_of(fit: Fit) -> Knee:
 
 
 def still_rises(fit: Fit) -> bool:
-    """Whether twice the deepest load of a closed fit would still raise its throughput by ``GAIN``."""
+    """Whether twice the deepest load of a closed fit would still raise its throughput by ``GAIN``.
+
+    Where the curve misses its own points, whether the last of them did so over those of half the load or less.
+    """
     if not fit.used or not isinstance(fit.load_type, ClosedLoad):
         return False
+    loads, rates = np.array(fit.used), np.array(fit.used_throughput_per_s)
+    if fit.is_far_off and len(half := rates[loads <= loads.max() / 2]):
+        return bool(rates[loads.argmax()] > GAIN * half.max())
     now, twice = predict(fit, [max(fit.used), 2 * max(fit.used)], refuse=False).throughput_per_s
     return bool(twice > GAIN * now)
 

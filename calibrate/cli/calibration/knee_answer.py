@@ -160,16 +160,16 @@ def further_lines(sweep: measure.Sweep, fit: calibrate.Fit, deeper: str) -> Iter
     deepest = max(fit.used)
     if fit.rises:
         bought = doubling(fit, deepest)
-        grows = f"throughput still rises at {fit.load_type.at(deepest)}, twice that would bring {_gained(bought)}"
+        grows = f"throughput still rises at {fit.load_type.at(deepest)}; twice that would bring {_gained(bought)}"
         yield labelled("DEEPER", f"{grows}: {deeper}")
     if fit.knee.load is not None:
         bought = doubling(fit, fit.knee.load)
         (x, twice), (r, longer) = bought.throughput_per_s, bought.response_time_s
-        rates = f"{format_rate(x, 2)} to {format_rate(twice, 2)}"
-        times = f"{format_duration(r, 2)} to {format_duration(longer, 2)}"
+        rates = f"{format_rate(x)} to {format_rate(twice)}"
+        times = f"{format_duration(r)} to {format_duration(longer)}"
         place = f"{fit.load_type.place(significant(2 * fit.knee.load, 2))}, twice where queueing starts"
         cost = 100 * (longer / r - 1)
-        yield labelled("DOUBLE", f"{place}: {_gained(bought)} ({rates}), {round(cost):+d} % latency ({times})")
+        yield labelled("DOUBLE", f"{place}: {_gained(bought)}, {rates}; {round(cost):+d} % latency, {times}")
 
 
 def _gained(bought: Doubling) -> str:
@@ -180,21 +180,22 @@ def _gained(bought: Doubling) -> str:
 
 def round_limit(fit: calibrate.Fit, points: pd.DataFrame) -> str:
     """What says that a plateau is a limit set for the volume: its points agree, and on a round number; else empty."""
-    rates = points.sort_values("load")["throughput_per_s"].to_numpy(float)
-    top = rates[rates > (1 - FLAT) * rates.max()]
-    block = float(points["block_bytes"].iloc[0])
-    if math.isnan(block) or len(top) < LONG_PLATEAU or rates[-1] < (1 - FLAT) * rates.max():
+    ordered = points.sort_values("load")
+    rates, loads = (ordered[name].to_numpy(float) for name in ("throughput_per_s", "load"))
+    middle, block = float(np.median(rates[-LONG_PLATEAU:])), float(points["block_bytes"].iloc[0])
+    first = int(np.flatnonzero(np.abs(rates / middle - 1) > FLAT).max(initial=-1)) + 1
+    if math.isnan(block) or len(rates) - first < LONG_PLATEAU:
         return ""
-    middle = float(np.median(top))
-    first = float(points["load"][points["throughput_per_s"] >= top.min()].min())
+    over = [fit.load_type.at(n) for n in loads[:first][rates[:first] > middle]]
+    burst = f", which {' and '.join(over)} exceeded for a while" if over else ""
     for figure, unit in ((middle, "/s"), (middle * block, "B/s"), (middle * block / MIB, "MiB/s")):
         digits = _digits(figure)
         nearest = min(LIMITS, key=lambda one, of=digits: abs(of / one - 1))  # type: ignore[misc]
         if abs(digits / nearest - 1) <= ROUND_WITHIN:
             limit = figure * nearest / digits
             of = f"{limit:g} MiB/s" if unit == "MiB/s" else quantity(limit, "1/s" if unit == "/s" else unit)
-            flat = f"flat at {format_rate(middle)} from {fit.load_type.at(first)} on"
-            return f"{flat}, {of}: likely a limit of the volume"
+            flat = f"flat at {format_rate(middle)} from {fit.load_type.at(loads[first])} on"
+            return f"{flat}, {of}: likely a limit of the volume{burst}"
     return ""
 
 

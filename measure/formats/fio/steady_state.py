@@ -270,9 +270,9 @@ def _not_steady(series: str, runs: pd.DataFrame, of: int, load: Load, *, drifted
         "warning" if drifted else "info",
         f"{len(runs)} of {of} runs {'was' if len(runs) == 1 else 'were'} not steady by SNIA's definition, "
         f"{'and drifted' if drifted else 'by noise and not by a trend'}; at {load.at(worst['load'])} the throughput of "
-        f"five rounds ranges over {100 * worst['throughput_range']:.0f} % of its mean (SNIA allows "
-        f"{100 * MOST_RANGE:.0f} %) and changes by {100 * worst['throughput_change']:+.0f} % "
-        f"({100 * MOST_SLOPE:.0f} %).",
+        f"five rounds ranges over {100 * worst['throughput_range']:.0f} % of its mean and changes by "
+        f"{100 * worst['throughput_change']:+.0f} % (SNIA allows {100 * MOST_RANGE:.0f} % and "
+        f"{100 * MOST_SLOPE:.0f} %).",
         cause,
         "measure longer (--runtime) or more often (--repeats).",
         series,

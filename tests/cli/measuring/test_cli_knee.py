@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 from dataclasses import replace
@@ -192,6 +193,23 @@ def test_a_plateau_at_a_round_rate_is_said_to_be_a_limit():
     for rates in (SOFT, [1000.0, 1900, 2780, 2790, 2785, 2780, 2783]):
         made = curve(rates)
         assert not any(x.startswith("LIMIT") for x in knee_answer.further_lines(made, fit(made), ""))
+
+
+def test_a_burst_before_a_plateau_hides_no_limit_and_flat_points_do_not_rise():
+    burst = curve([9830.0, 5120, 5121, 5122, 5113, 5101, 5152])
+    lines = list(knee_answer.further_lines(burst, fit(burst), "qsim"))
+    (limit,) = (x for x in lines if x.startswith("LIMIT"))  # 5120 of 4 KiB a second are 20 MiB
+    assert limit.endswith("from depth 2 on, 20 MiB/s: likely a limit of the volume, which depth 1 exceeded for a while")
+    assert not any(x.startswith("DEEPER") for x in lines)
+
+
+def test_the_figures_behind_a_doubled_load_are_those_of_its_percentages():
+    served = curve([83.0, 83.0, 83.0, 83.0])
+    (double,) = (x for x in knee_answer.further_lines(served, fit(served), "") if x.startswith("DOUBLE"))
+    before, after = (float(x) for x in re.findall(r"([\d.]+) ms", double))
+    cost = float(re.findall(r"([+-]\d+) % latency", double)[0])
+    assert 100 * (after / before - 1) == pytest.approx(cost, abs=1.5)
+    assert 12.05 * 0.95 < before < 12.05 * 1.05  # 1 / 83 s
 
 
 def test_the_deeper_command_names_every_setting(fio, disk):
