@@ -16,7 +16,7 @@ from calibrate.service.likelihood import Binned, Loss, log_mean_error, polish, s
 from calibrate.service.observed_times import Times
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.units import format_duration, plain_number
+from measure.units import format_duration
 
 BEYOND = 10
 """Number of requests that must lie above a quantile to determine it."""
@@ -62,7 +62,7 @@ def findings_of(times: Times, families: Sequence[FamilyFit]) -> Iterator[Finding
             "a few very long times decide, of which more or less is made than was seen",
             "measure longer, or play the histogram itself back (qsim.Empirical)",
         )
-    if best.ks > POOR_KS:
+    if best.ks > max(POOR_KS, best.ks_by_chance or 0.0):
         yield Finding(
             "poor-fit",
             "warning",
@@ -82,19 +82,21 @@ def _beyond(times: Times) -> Iterator[Finding]:
     over = [q for q in QUANTILES if q > highest + 1e-9]
     if over:
         names = ", ".join(f"p{100 * q:g}" for q in over)
-        reached = "p50" if highest < 0.5 else f"p{100 * highest:.6g}"
+        reached = "no percentile" if highest < 0.05 else f"p{100 * highest:.{2 if highest < 0.9 else 6}g}"
         yield Finding(
             "tail-beyond-data",
             "warning",
-            f"{names} of the law is beyond the data, which reach to {reached} ({times.total:.0f} requests); what "
-            "the families say of it differs",
+            f"{names} of the law {'is' if len(over) == 1 else 'are'} beyond the data, which reach {reached} "
+            f"({times.total:.0f} requests); the families differ there",
             "",
-            f"measure at least {plain_number(BEYOND / (1 - max(over)))} requests",
+            f"measure at least {BEYOND / (1 - max(over)):,.0f} requests",
         )
 
 
 PARTS = (2, 3, 4, 5)
 """Numbers of components of a mixture of lognormals."""
+PLAIN, EACH = 2, 10
+"""A family with more parameters than the first needs so many requests for each of them."""
 UNSEEN = 0.25
 """With a larger share of requests in the first bin the shortest times, and so a shift, are unknown."""
 PINNED = 0.7
@@ -148,7 +150,8 @@ def _preferred(times: Times, binned: Binned, families: Sequence[Candidate]) -> F
     room = len(times.counts) - 1
     if times.kind == "percentiles" and room != 2:
         room -= 1  # one bin is left to distinguish families; but two percentiles must be enough for a law
-    best: FamilyFit | str = f"{families[0].name}: more parameters than the bins can pin"
+    room = min(room, max(PLAIN, int(times.total / EACH)))
+    best: FamilyFit | str = f"{families[0].name}: more parameters than the bins, or so few requests, can pin"
     for family in (f for f in families if f.free <= room):
         following = fit_family(times, binned, family)
         if isinstance(following, str):

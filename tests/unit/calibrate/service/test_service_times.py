@@ -133,8 +133,17 @@ def test_a_tail_beyond_the_data_is_told() -> None:
     finding = found(2000)["tail-beyond-data"]
     assert "p99.9" in finding.message
     assert "p50" not in finding.message
-    assert "at least 10000 requests" in finding.remedy
+    assert "at least 10,000 requests" in finding.remedy
     assert found(20_000) == {}
+
+
+def test_a_dozen_requests_are_not_a_mixture_and_by_chance_no_poor_fit() -> None:
+    for seed in range(8):
+        fit = fit_service(of_samples(np.random.default_rng(seed).exponential(1e-4, 12)))
+        assert max(len(family.parameters) for family in fit.families) <= 2
+        findings = {f.check: f.message for f in fit.findings}
+        assert ("poor-fit" in findings) == (fit.best.ks > (fit.best.ks_by_chance or 0.0))
+        assert "p99.9 of the law are beyond the data, which reach p17 (12 requests)" in findings["tail-beyond-data"]
 
 
 def test_percentiles_alone_pin_a_law_of_few_parameters() -> None:
