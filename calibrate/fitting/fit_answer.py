@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from calibrate.fitting.readings import STAYS_BELOW, measured_near, stays_below
+from calibrate.fitting.readings import STAYS_BELOW, USUAL, measured_near, stays_below
 from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
-from measure.units import Figure, format_bandwidth, format_duration, interval_text, with_interval
+from measure.repeats import TIE
+from measure.units import Figure, format_bandwidth, format_duration, format_percent, interval_text, with_interval
 from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
@@ -82,7 +83,15 @@ def ninety_line(fit: Fit) -> str:
         ends = interval_text(*(None if end is None else fit.load_type.figure(end, 2) for end in (k.low, k.high)))
         where = f"{at_load(fit.load_type, ends)}, {ninety_word(fit)}" if ends else ""
         return ": ".join(filter(None, [where, k.note]))
-    return _place(fit, k)
+    return f"{_place(fit, k)}{_already(fit, k)}"
+
+
+def _already(fit: Fit, k: Knee) -> str:
+    """Where the least load there is has more than 90 % of the peak, its share."""
+    peak = fit.asymptotes[1].estimate if isinstance(fit.load_type, ClosedLoad) else None
+    if not peak or k.throughput_per_s <= USUAL * (1 + TIE) * peak:
+        return ""
+    return f", already {format_percent(100 * k.throughput_per_s / peak)} of the peak"
 
 
 def ninety_word(fit: Fit) -> str:

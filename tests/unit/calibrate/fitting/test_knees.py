@@ -135,3 +135,11 @@ def test_knees_of_curves_with_several_jobs_count_all_that_is_outstanding():
     assert [f.load_type.singular for f in fits] == ["depth", "outstanding"]
     assert knees_labelled([(f.series, f) for f in fits])[0].startswith("QUEUEING STARTS outstanding ")
     assert "QUEUEING STARTS, outstanding" in fits_table(fits)
+
+
+def test_where_one_request_has_more_than_ninety_percent_the_line_says_how_much():
+    made = fit(Sweep(points_at([1, 2, 4, 8], [83.0, 83.2, 82.9, 83.1]), name="one server of 12 ms"))
+    (line,) = (line for line in fit_answer(made) if line.startswith("90 % OF PEAK AT"))
+    assert line.endswith("ms, already 100 % of the peak")
+    (line,) = (line for line in fit_answer(fit(closed(random_routing))) if line.startswith("90 % OF PEAK AT"))
+    assert "already" not in line
