@@ -130,8 +130,9 @@ class NextLoad:
         same = printed is None or (printed.low, printed.high) == self.knee_now
         if self.narrows_knee and (same or not gains):
             show = self.load_type.figure
-            ranges = [ends for ends in (self.knee_now, self.knee_then) if ends is not None]
-            before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)
+            ends = [pair for pair in (self.knee_now, self.knee_then) if pair is not None]
+            ranges = [[f"{show(low, digits, high)} to {show(high, digits)}" for low, high in ends] for digits in (2, 3)]
+            before, after = next((pair for pair in ranges if pair[0] != pair[1]), ranges[-1])
             what = "the start of queueing" if isinstance(self.load_type, ClosedLoad) else "the knee"
             gains.append(f"{what} in {after}, not {before}")
         return f"a fit to all points then has {', and '.join(gains)}" if gains else ""

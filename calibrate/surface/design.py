@@ -59,8 +59,8 @@ class NextPlace:
         now, then = (f"±{100 * width:.0f} %" for width in (self.half_width_now, self.half_width_then))
         why = "a corner of the surface: " if self.corner else ""
         if now == then:
-            return f"No single point narrows the bands of about {now}; {why}{where} comes nearest"
-        return f"Measure {where}: {why}bands narrow from about {now} to {then}"
+            return f"No single point narrows the bands of a fit to all points, about {now}; {why}{where} comes nearest"
+        return f"Measure {where}: {why}a fit to all points then has bands of about {then}, not {now}"
 
 
 def corners(places: Places) -> Mask:

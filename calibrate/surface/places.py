@@ -148,7 +148,8 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
         raise DataError(f"{name} has no pattern {pattern!r}; it has: {there}")
     if pattern is None and len(patterns) > 1:
         kind = "files" if "file of" in there else "patterns"
-        raise DataError(f"{name} holds {len(patterns)} {kind}, each a surface of its own; name one of: {there}")
+        several = f"{len(patterns)} {kind}, each a surface of its own"
+        raise DataError(f"{name} holds {several}; name one with --pattern: {there}")
     chosen = patterns[0] if pattern is None else pattern
     points = points[points["pattern"] == chosen]
     untold = points["read_fraction"].isna() & bool(points["read_fraction"].notna().any())

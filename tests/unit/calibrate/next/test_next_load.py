@@ -138,3 +138,10 @@ def test_a_rate_is_named_below_the_peak() -> None:
     after = fit(queue(), [1e3, 2e3, min(RATES, key=lambda n: abs(n - wanted.load))])
     assert width(after.knee) < width(made.knee)
     assert str(wanted).startswith("measure a rate of ")
+
+
+def test_a_narrower_knee_reads_as_narrower_where_two_digits_show_no_difference() -> None:
+    wanted = next_load(fit(drive(), [1, 32]))
+    assert wanted is not None
+    knee = replace(wanted, half_width_then=wanted.half_width_now, knee_now=(1.26, 1.44), knee_then=(1.31, 1.39))
+    assert knee.gain() == "a fit to all points then has the start of queueing in 1.31 to 1.39, not 1.26 to 1.44"

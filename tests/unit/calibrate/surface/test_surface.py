@@ -183,7 +183,7 @@ def test_what_is_no_surface_is_refused_with_what_to_measure() -> None:
         surface_points(load_dataset("001-memory"))
     both = sweep_of(known(grid()))
     mixed = both.points.assign(pattern=["random", "sequential"] * 32)
-    with pytest.raises(DataError, match="2 patterns, each a surface of its own; name one of: random, sequential"):
+    with pytest.raises(DataError, match="2 patterns, each a surface of its own; name one with --pattern: random"):
         surface_points(Sweep(mixed))
     points = known(grid())
     zero = points.throughput_per_s.copy()
