@@ -208,7 +208,7 @@ def fleet_answer(fleet: Fleet) -> list[str]:
     lines = [
         f"{counted(drives['drive'].nunique(), 'drive')}, {counted(len(drives), 'curve')}",
         labelled("MIDDLE", _middle(drives)),
-        labelled("ODD", f"{counted(len(odd), 'curve')}; by chance one in {1 / FALSE_ALARMS:g} fleets"),
+        labelled("ODD", f"{counted(len(odd), 'curve')}; by chance 1 of {1 / FALSE_ALARMS:g} fleets has one"),
         labelled("SEEN", _seen(fleet.powers)),
         *([labelled("NOTE", computed)] if (computed := _computed(drives)) else []),
         "",

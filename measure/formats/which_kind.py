@@ -290,7 +290,7 @@ def _thinking(load: ClosedLoad, think: float) -> Clients:
 
 
 def _who_think(load: Clients) -> str:
-    return f"{load.plural} who think for {_time(load.thinking_s)}"
+    return f"{load.plural} who think for {format_duration(load.thinking_s)}"
 
 
 def _known(sweep: Sweep, how: str) -> Sweep:

@@ -41,7 +41,7 @@ def test_the_answer_names_the_odd_drive_and_the_broken_file(qsim, rack):
     assert run.code == 0
     assert lines[0] == "30 drives, 30 curves"
     assert lines[1].startswith("MIDDLE  knee 10, peak ")
-    assert lines[2] == "ODD     1 curve; by chance one in 20 fleets"
+    assert lines[2] == "ODD     1 curve; by chance 1 of 20 fleets has one"
     assert re.match(r"SEEN    a drive [\d.]+ % slower at any one load, or [\d.]+ % at all, would have been", lines[3])
     assert "d07.csv" in run.out
     assert "-50 % at " in run.out or "-49 % at " in run.out

@@ -148,4 +148,4 @@ def test_details_print_the_points_of_one_curve_once(qsim):
 @pytest.mark.parametrize("command", ["fit", "show", "compare"])
 def test_users_whose_think_time_was_found_are_named(qsim, command):
     run = qsim(command, str(DATA / "kinds" / "think_rps.csv"))
-    assert "users who think for 1.0 s: found" in run.out
+    assert "users who think for 1.00 s: found" in run.out

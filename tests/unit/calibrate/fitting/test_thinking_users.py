@@ -30,7 +30,7 @@ def test_the_device_behind_the_users_is_found(one_server: Fit) -> None:
     assert one_server.knee.load == pytest.approx(101, rel=0.02)  # (R1 + Z) Xpeak
     assert one_server.knee.definition.startswith("N* = (R1 + Z) Xpeak")
     assert one_server.ninety.load == pytest.approx(96.5, abs=2)
-    assert "users who think for 1.0 s: found" in repr(one_server).splitlines()[0]
+    assert "users who think for 1.00 s: found" in repr(one_server).splitlines()[0]
 
 
 def test_its_own_users_are_predicted_through_the_chain(one_server: Fit) -> None:
