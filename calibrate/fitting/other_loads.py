@@ -250,6 +250,8 @@ def _remarks(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
         yield f"{load.arrivals}; {spread}"
     elif load.thinking_s:
         yield f"a think time of {format_duration(load.thinking_s)}; {spread}"
+    elif measured := fit.load_type.thinking_s:
+        yield f"no think time, while those measured think for {format_duration(measured)}"
 
 
 def doubts_under(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:

@@ -172,24 +172,25 @@ def _every_response(comparison: Comparison) -> Array:
 
 
 def little_check(comparison: Comparison) -> Drawing:
-    """X times R against the requested load, where none of the three was computed or corrected by the law."""
+    """X times R, or R + Z, against the requested load, where none of the three was computed or corrected by the law."""
     points = comparison.points.at(rows_to_judge(comparison.measured, judges=lambda o: not by_littles_law(o)))
-    in_flight = points.throughput_per_s * points.response_time_s
-    figure = load_figure(comparison, "observed N = X·R (requests)")
+    think = points.load_type.thinking_s
+    in_flight, law = points.throughput_per_s * (points.response_time_s + think), "X·(R + Z)" if think else "X·R"
+    figure = load_figure(comparison, f"observed N = {law} ({points.load_type.plural if think else 'requests'})")
     ends = np.array([comparison.points.load.min(), comparison.points.load.max()])
-    figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=dashed())
+    figure.add_scatter(x=ends, y=ends, mode="lines", name=f"Little's law: {law} = N asked", line=dashed())
     figure.add_scatter(
         x=points.load,
         y=in_flight,
         mode="markers+text",
-        name="observed X·R",
+        name=f"observed {law}",
         marker=marker(BLUE),
         text=[f"{v:.2f}" for v in in_flight / points.load],
         cliponaxis=False,
         textposition=[*["bottom right"] * (len(points) - 1), "top left"][
             : len(points)
         ],  # on a phone the last must not reach out
-        hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
+        hovertemplate=f"N asked %{{x}}<br>{law} %{{y:.4g}}<br>ratio %{{text}}<extra></extra>",
     )
     return figure
 

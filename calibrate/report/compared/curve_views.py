@@ -170,14 +170,15 @@ def _floor(comparison: Comparison) -> str:
 def _little(comparison: Comparison) -> View:
     table = comparison.to_frame()
     can = rows_to_judge(comparison.measured, judges=lambda origin: not by_littles_law(origin))
-    left_out = int((~can).sum())
+    left_out, think = int((~can).sum()), comparison.points.load_type.thinking_s
+    times = "response and think time together" if think else "response time"
     unchecked = f" It cannot be checked at {counted(left_out, 'point')}, where it gave a figure." if left_out else ""
     return View(
         "little",
         "Little's law",
-        "Throughput times response time must give the load that was asked for; the number at a point is their ratio."
+        f"Throughput times {times} must give the load that was asked for; the number at a point is their ratio."
         + unchecked,
-        table.assign(in_flight=(table["throughput_per_s"] * table["response_time_s"]).where(can)),
+        table.assign(in_flight=(table["throughput_per_s"] * (table["response_time_s"] + think)).where(can)),
         curve_figures.little_check(comparison),
     )
 

@@ -8,6 +8,7 @@ from made_up import points_at
 
 from calibrate import Fit, compare, fit, objective_knee
 from calibrate.prediction.comparison_answer import last_lines
+from calibrate.report.compared.curve_figures import little_check
 from measure import Sweep, audit, load
 from measure.loads import ArrivalRate, Clients, Depth
 from qsim import MMcN, solve
@@ -114,3 +115,13 @@ def test_a_wait_shows_the_peak_of_users_who_think_and_none_hides_it() -> None:
     for count, said in ((5, []), (3, ["no-saturated-point"])):
         sweep = Sweep(table[:count], load_type=Clients(think=2.0))
         assert [f.check for f in audit(sweep) if f.severity == "warning"] == said
+
+
+def test_users_without_a_think_time_are_said_to_have_none_where_those_measured_think(one_server: Fit) -> None:
+    assert one_server.predict(Clients([10])).notes == ("no think time, while those measured think for 1.00 s",)
+
+
+def test_a_report_holds_the_users_against_those_present_and_those_who_think() -> None:
+    drawn = little_check(compare(load(ONE_DEVICE)))
+    (observed,) = (trace for trace in drawn.data if trace["name"] == "observed X·(R + Z)")
+    assert np.array(observed["y"]) == pytest.approx(np.array(observed["x"]), rel=0.03)
