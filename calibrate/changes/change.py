@@ -33,7 +33,7 @@ from measure.loads import InjectedDelay, Load, ThroughputLoad
 from measure.origin import ORIGIN, can_judge, reason_of, rows_to_judge
 from measure.repeats import first_highest
 from measure.sweep import Sweep
-from measure.units import counted
+from measure.units import counted, format_duration
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ SAME_LOAD = 1e-3
 """Relative difference below which two loads are one."""
 Quantity = Literal["throughput", "response time"]
 Runs = Mapping[Quantity, Array]
+UNLIKE_THINKING = 0.2
+"""Think times found in two sweeps that differ by more than this share are not one load."""
+
 COLUMNS: Mapping[Quantity, str] = {"throughput": "throughput_per_s", "response time": "latency_s"}
 
 
@@ -217,6 +220,10 @@ def change(
     for one in points:
         if one.load_type.kind != last.load_type.kind:
             raise DataError(f"{one.series} and {last.series} vary different loads; compare sweeps of one kind")
+        thinking = sorted((one.load_type.thinking_s, last.load_type.thinking_s))
+        if thinking[0] < (1 - UNLIKE_THINKING) * thinking[1]:
+            times = " and ".join(format_duration(time) for time in thinking)
+            raise DataError(f"think times of {times} are different loads; compare sweeps of one kind")
     findings = [f for sweep, one in zip(every, points, strict=True) for f in _warnings(sweep, one.series)]
     curves = [_without_copies(s.select(p.series), findings) for s, p in zip(every, points, strict=True)]
     column, common = _common(points, curves)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from measure.loads import InjectedDelay, ThroughputLoad
 from measure.origin import MARKS
-from measure.units import counted, format_duration, format_percent, format_rate, interval_text, plain_number
+from measure.units import counted, format_duration, format_percent, interval_text, plain_number
 from qsim.result import labelled, table
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _loss(one: LoadChange) -> str:
 
 
 def _cells(one: LoadChange, change: Change) -> tuple[str, str, str]:
-    show = format_rate if one.quantity == "throughput" else format_duration
+    show = change.load_type.throughput_figure if one.quantity == "throughput" else format_duration
     mark = f" {MARKS['computed']}" if one.quantity in change.computed else ""
     return show(one.old) + mark, show(one.new) + mark, _signed(one.ratio)
 

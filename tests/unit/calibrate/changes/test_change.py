@@ -364,3 +364,18 @@ def test_of_a_rate_in_one_and_a_time_in_the_other_nothing_can_be_decided() -> No
 def test_a_loss_in_percent_is_that_of_its_logarithm() -> None:
     assert percent_of(math.log(2)) == pytest.approx(50)
     assert percent_of(math.inf) is None
+
+
+def test_users_who_think_are_not_compared_with_others() -> None:
+    plain = Sweep(points_at([1, 2, 4], [100.0, 200.0, 400.0]), load_type=Clients())
+    thinking = Sweep(points_at([1, 2, 4], [0.99, 1.98, 3.95], 0.01), load_type=Clients(think=1.0))
+    with pytest.raises(DataError, match=r"think times of 0 ns and 1\.00 s are different loads"):
+        change(plain, thinking)
+    assert change(thinking, Sweep(thinking.points, load_type=Clients(think=0.95))).loads
+
+
+def test_a_memory_is_compared_by_its_bandwidth() -> None:
+    memory = Sweep(points_at([0, 100], [20e9 / 64, 10e9 / 64], [200e-9, 100e-9]), load_type=InjectedDelay())
+    text = load_table(change(memory, memory))
+    assert "20.0 GB/s" in text
+    assert "M/s" not in text
