@@ -53,8 +53,8 @@ def test_the_knee_is_its_row_of_the_table(qsim, tmp_path):
     (knee,) = [line for line in run.out.splitlines() if line.startswith("KNEE")]
     (row,) = [line for line in run.out.splitlines() if line.strip().startswith("N* 52")]
     assert knee.startswith("KNEE        52 clients: 90.0 /s at 77.5 ms")
-    assert "90 /s (" in row
-    assert "77 ms (" in row
+    assert "90.0 /s" in row
+    assert "77.5 ms" in row
 
 
 def test_json_is_what_the_library_gives(qsim, app):
@@ -131,7 +131,7 @@ def test_a_file_with_arrivals_gives_the_bands_at_their_rate(qsim, app):
     run = qsim("network", app(text=ARRIVING))
     assert run.code == 0, run.err
     assert run.out.startswith("BOTTLENECK  cpu in all draws: stable below 4.00 k/s")
-    assert "1.8 ms (1.7 to 1.8) at 3.00 k/s" in run.out
+    assert "1.75 ms (1.70 to 1.83) at 3.00 k/s" in run.out
     assert "exact, open network of product form" in run.out
     assert qsim("network", app(text=ARRIVING), "--json").json["application"]["points"][0]["arrivals_per_s"] == 3000
     refused = qsim("network", app(text=ARRIVING), "--clients", "1..8")

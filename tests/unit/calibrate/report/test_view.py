@@ -22,7 +22,7 @@ def test_text_is_aligned_by_the_kind_of_column_and_ends_where_it_is_told_to() ->
 
 def test_an_error_has_its_sign_and_none_is_no_negative_one() -> None:
     said = [quantity_text("error_pct", value) for value in (-12.34, -0.06, -0.04, 0.0, 0.04, 3.0)]
-    assert said == ["-12.3 %", "-0.1 %", "+0.0 %", "+0.0 %", "+0.0 %", "+3.0 %"]
+    assert said == ["-12 %", "-0.1 %", "0 %", "0 %", "0 %", "+3 %"]
 
 
 def test_parameters_are_sure_rough_or_assumed() -> None:
