@@ -303,7 +303,7 @@ def _time(seconds: float) -> str:
 
 
 def _range(times: Floats) -> str:
-    low, high = _time(float(times.min())), _time(float(times.max()))
+    low, high = format_duration(float(times.min())), format_duration(float(times.max()))
     return low if low == high else f"{low} to {high}"
 
 
