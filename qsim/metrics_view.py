@@ -72,10 +72,11 @@ def _answer(metrics: Metrics, show: ShowValue) -> str:
     stays = f"a customer stays W = {show('W', metrics.W)}{ends} on average"
     waits = f"{show('Wq', metrics.Wq)} of it waiting"
     known = [(metrics.W, stays), (_value(metrics, "Wq"), waits)]
+    servers = "the busiest station" if metrics.stations else "servers"
     parts = [
         ", ".join(words for value, words in known if not math.isnan(value)),
         "" if math.isnan(metrics.L) else f"L = {metrics.L:.4g} present",
-        "" if math.isnan(metrics.utilization) else f"servers {100 * metrics.utilization:.3g} % busy",
+        "" if math.isnan(metrics.utilization) else f"{servers} {100 * metrics.utilization:.3g} % busy",
     ]
     text = "; ".join(part for part in parts if part)
     return text[:1].upper() + text[1:]

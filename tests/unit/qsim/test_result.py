@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from class_networks import Row, circling
 
-from qsim import MM1, Exponential, MMc, simulate, solve
+from qsim import MM1, Exponential, MMc, Station, Tandem, simulate, solve
 
 ONE = Exponential(1.0)
 
@@ -13,6 +13,11 @@ def test_repr_is_the_answer_in_two_lines() -> None:
     heading, values = repr(solve(MM1(arrival_rate=16, service_rate=20))).splitlines()
     assert heading.startswith("M/M/1: exact")
     assert values == "A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy"
+
+
+def test_of_a_network_the_share_of_busy_time_is_that_of_its_busiest_station() -> None:
+    model = Tandem(Exponential(0.5), [Station(Exponential(0.1)), Station(Exponential(0.3))])
+    assert repr(solve(model)).endswith("; the busiest station 60 % busy")  # 2 x 0.3, and 2 x 0.1
 
 
 def test_frame_has_the_values_and_their_intervals() -> None:
