@@ -246,7 +246,6 @@ At: TypeAlias = Annotated[
         "The loads to predict at, as 1,8,64 or 1..256 (doubling); of another kind by their unit: arrivals 2k/s,8k/s "
         "(even gaps: 2k/s:paced), at shares of the peak 60%,80%, users who think 10..200users:think=1s.",
         "--at",
-        "--clients",
     ),
 ]
 Series: TypeAlias = Annotated[str | None, shared("NAME", None, "Only this curve. Default: every curve.")]

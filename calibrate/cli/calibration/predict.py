@@ -165,7 +165,7 @@ qsim predict sweep/ --at 60%
 qsim predict sweep/ --at 2k/s,8k/s
 qsim predict sweep/ --at 10..200users:think=1s
 qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
-qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if workers=4:8
+qsim predict wrk-runs/ --at 1..500 --slo 300ms --target 5k/s --what-if workers=4:8
 """
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]

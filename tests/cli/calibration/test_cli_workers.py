@@ -9,7 +9,7 @@ RUNS = Path(__file__).parents[2] / "data" / "servers"
 
 
 def test_the_questions_of_a_service_are_answered_first(qsim):
-    asked = ("--clients", "1..500", "--slo", "30ms", "--target", "5k/s", "--what-if", "replicas=1:2")
+    asked = ("--at", "1..500", "--slo", "30ms", "--target", "5k/s", "--what-if", "replicas=1:2")
     out = qsim("predict", str(RUNS / "wrk"), *asked).out.splitlines()
     assert out[0].startswith("Under 30.0 ms:")
     assert "connections, rough as the curve misses its own points. 64 connections gave" in out[0]
@@ -24,12 +24,12 @@ def test_the_questions_of_a_service_are_answered_first(qsim):
 
 def test_more_clients_than_were_measured_say_what_to_measure(qsim):
     def notes(*clients: str) -> str:
-        return qsim("predict", str(RUNS / "wrk"), "--clients", *clients).out
+        return qsim("predict", str(RUNS / "wrk"), "--at", *clients).out
 
     assert "nothing is known beyond 64 connections, the most that were measured" in notes("1..500")
     assert "measure 1, about 64, and the most connections you will ever have" in notes("1..500")
     assert "nothing is known" not in notes("1,32,64")
-    wide = qsim("predict", str(RUNS / "wrk"), "--clients", "256", "--slo", "400ms", "--json").json
+    wide = qsim("predict", str(RUNS / "wrk"), "--at", "256", "--slo", "400ms", "--json").json
     assert (wide["objective"]["low"] < 256) == (wide["points"][0]["response_time_high_s"] > 0.4)
 
 
