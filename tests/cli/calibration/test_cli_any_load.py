@@ -80,8 +80,16 @@ def test_a_change_of_the_device_is_judged_by_the_response_at_a_rate(qsim, drive)
         ("3/s:often", "expected paced or poisson, as 2k/s,8k/s:paced", 2),
         ("5users:think", "expected a think time, as 10..200users:think=1s", 2),
         ("1.5users:think=1s", "expected whole numbers", 2),
-        ("40users:think=1s,45users:think=1s", "say it behind the last, as 10,50users:think=1s", 2),
-        ("60%users:think=1s,90%users:think=1s", "say it behind the last, as 10,50users:think=1s", 2),
+        (
+            "40users:think=1s,45users:think=1s",
+            "say it behind the last alone, as 2k/s,8k/s:paced or 10,50users:think=1s",
+            2,
+        ),
+        (
+            "60%users:think=1s,90%users:think=1s",
+            "say it behind the last alone, as 2k/s,8k/s:paced or 10,50users:think=1s",
+            2,
+        ),
     ],
 )
 def test_a_load_that_cannot_be_predicted_is_refused_in_one_line(qsim, drive, at, said, code):
