@@ -119,7 +119,7 @@ def system_table(found: System) -> str:
         )
         for i, n in enumerate(at)
     ]
-    band = "" if all(np.allclose(times, times[0]) for times in (x, r)) else f" ({100 * found.level:g} % band)"
+    band = _band(found, x, r)
     shares = (f"P{100 * q:g}" for q in found.percentiles)
     header = ("CLIENTS", f"THROUGHPUT{band}", f"RESPONSE{band}", *shares, *(n.upper() for n in found.stations))
     return table(header, lines, left=0)
@@ -133,8 +133,15 @@ def _rates_table(found: UnderArrivals) -> str:
         for i, rate in enumerate(found.rates)
     ]
     shares = (f"P{100 * q:g}" for q in found.percentiles)
-    response = f"RESPONSE ({100 * found.level:g} % band)"
-    return table(("ARRIVALS", response, *shares, *(n.upper() for n in found.stations)), lines, left=0)
+    return table(
+        ("ARRIVALS", f"RESPONSE{_band(found, times[0])}", *shares, *(n.upper() for n in found.stations)), lines, left=0
+    )
+
+
+def _band(found: System, *figures: Array) -> str:
+    """What stands beside a heading where any of the ``figures`` (3, m) has a band."""
+    known = all(np.allclose(one, one[0], equal_nan=True) for one in figures)
+    return "" if known else f" ({100 * found.level:g} % band)"
 
 
 def _marked(found: System, place: Estimate, mark: str) -> dict[float, str]:

@@ -237,7 +237,7 @@ def _seen(powers: Sequence[Power]) -> str:
     lost = f"{format_percent(every)} slower at all loads"
     if one < NOTHING_LEFT:
         lost = f"{format_percent(one)} slower at any one load, or {format_percent(every)} at all,"
-    return f"a drive {lost} would have been found{left}"
+    return f"a drive {lost} would have been found nine times in ten{left}"
 
 
 def _computed(drives: pd.DataFrame) -> str:

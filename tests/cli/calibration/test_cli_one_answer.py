@@ -12,7 +12,8 @@ from calibrate.next import to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
 from measure.errors import DataError
-from measure.units import significant
+from measure.loads import Depth
+from measure.units import with_interval
 from qsim import MMcN, solve
 
 DATA = Path(__file__).parents[2] / "data"
@@ -103,8 +104,9 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
         ninety = part["knee90"]
         assert row["ninety"] == ninety["load"]
         for said in (page, text):
-            assert not knee["sharp"] or f"depth {significant(knee['load'], 2)} (" in said
-            assert f"90 % of the peak at depth {significant(ninety['load'], 2)} (" in said
+            start, most = (with_interval(Depth().figure, k["load"], k["low"], k["high"]) for k in (knee, ninety))
+            assert not knee["sharp"] or f"depth {start}" in said
+            assert f"90 % of the peak at depth {most}" in said
 
 
 def test_both_knees_are_always_named_and_a_soft_bend_is_said(qsim, tmp_path):

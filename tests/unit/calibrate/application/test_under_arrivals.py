@@ -72,7 +72,7 @@ def test_two_of_the_bottleneck_and_an_objective(found: UnderArrivals) -> None:
     assert within_text(found, 1.0) == "up to 3.92 k/s at least the mean response is within 1.00 s"
     known = simulated.within(1.0, 0.99)
     assert (known.estimate, known.note) == (None, "2.00 k/s at least")
-    assert system_table(found).startswith("ARRIVALS  RESPONSE (90 % band) ")
+    assert system_table(found).split()[:5] == ["ARRIVALS", "RESPONSE", "(90", "%", "band)"]
 
 
 @pytest.mark.parametrize(
