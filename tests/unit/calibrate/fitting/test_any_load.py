@@ -157,7 +157,7 @@ def evenly_spaced(rates: list[float], times_s: list[float]) -> Sweep:
 def test_even_gaps_at_constant_service_hold_no_information_on_the_peak_and_the_fit_says_so() -> None:
     flat = fit(evenly_spaced([60.0, 260.0, 360.0], [0.0104, 0.0103, 0.0104]), model="p-norm with onset, any load")
     told = repr(flat)
-    assert ", assumed; idle latency 10 ms" in told
+    assert ", assumed; idle latency 10." in told
     assert "ASSUMED requests hardly wait at these rates (10.3 ms to 10.4 ms up to 360 /s)" in told
     assert "hold no information on the peak: measure higher rates, until responses rise, or a closed test" in told
     assert any("not supported by these data" in doubt for doubt in flat.predict(Depth([8])).doubts)
