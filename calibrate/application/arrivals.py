@@ -54,7 +54,7 @@ class UnderArrivals(System):
     >>> stations = {"cpu": Station(Exponential(1e-3), servers=4), "disk": drive.station(visits=3)}
     >>> system(stations, rates=[1e3, 3e3])
     BOTTLENECK  cpu in all draws: stable below 4.00 k/s
-    RESPONSE    1.8 ms (1.7 to 1.8) at 3.00 k/s, 75 % of that
+    RESPONSE    1.75 ms (1.70 to 1.83) at 3.00 k/s, 75 % of that
     DOUBLED     cpu: stable below 8.00 k/s, +100 %; at 3.00 k/s the response falls with cpu by 29 %, disk by 0 %
     """
 

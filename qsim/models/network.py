@@ -290,13 +290,15 @@ class Network:
                 raise InvalidParameterError(f"visits of {name}", problem, "routing says it")
 
     def _check_class_names(self) -> None:
+        """Check that names are of classes; a station may also serve other networks' classes beside all of this one."""
         for here, station in self.stations.items():
             for field in ("service", "visits", "priority"):
                 given = getattr(station, field)
-                for name in given if isinstance(given, Mapping) else ():
-                    if name not in self.classes:
-                        remedy = f"there are {', '.join(self.classes)}"
-                        raise InvalidParameterError(f"{field} of {here}", f"must name classes, not {name!r}", remedy)
+                named = given.keys() if isinstance(given, Mapping) else set(self.classes)
+                unknown = [name for name in named if name not in self.classes]
+                if unknown and (field == "priority" or not named >= set(self.classes)):
+                    remedy = f"there are {', '.join(self.classes)}"
+                    raise InvalidParameterError(f"{field} of {here}", f"must name classes, not {unknown[0]!r}", remedy)
 
     def _check_customers(self) -> None:
         for name, given in self.by_class.items():

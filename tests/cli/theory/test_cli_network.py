@@ -33,7 +33,8 @@ def test_a_file_describes_a_network(qsim, tmp_path):
     alone = qsim("solve", "mmcn", "--population", "8", "--think-time", "20us", "--service", "80us", "--servers", "4")
     one = DRIVE.replace('bus = { service = "2us" }\n', "").replace("host = { bus = 1 }\nbus =", "host =")
     one = one.replace("die = { host = 0.9, die = 0.1 }", "die = { host = 1 }")
-    assert qsim("network", written(tmp_path, one)).out.splitlines()[1:6] == alone.out.splitlines()[1:6]
+    network, station = (found.out.splitlines()[1:6] for found in (qsim("network", written(tmp_path, one)), alone))
+    assert [line.replace("the busiest station", "servers") for line in network] == station
 
 
 TANDEM = """
