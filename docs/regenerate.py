@@ -35,7 +35,7 @@ def regions() -> dict[str, Callable[[], str]]:
     from accuracy_memory import rivals
     from any_load import table as any_load_table
     from approximations import table as approximations_table
-    from change_power import alarm_table, loss_table
+    from change_power import alarm_table, loss_table, queue_table
     from doctools.loads_picture import picture as loads_picture
     from doctools.still import still
     from doctools.weights_picture import picture
@@ -58,6 +58,7 @@ def regions() -> dict[str, Callable[[], str]]:
         "rounding": rounding_table,
         "false alarms of changes": lambda: "\n".join(alarm_table(60)),
         "losses found": lambda: "\n".join(loss_table(30)),
+        "changes under other loads": lambda: queue_table(60),
     }
 
 
@@ -66,7 +67,7 @@ _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOT
 
 SLOW = (
     *("drives", "accuracy in short", "memories over a delay", "any load", "approximations", "heavy tails", "rounding"),
-    *("false alarms of changes", "losses found"),
+    *("false alarms of changes", "losses found", "changes under other loads"),
 )
 """Regions that take a minute or more."""
 

@@ -1,11 +1,12 @@
 """Tests whether a device or a service changed between two sweeps, at every common load.
 
-No model is fitted. A closed sweep is judged by its throughput (its response time is N / X), an open one, and a memory
-over bandwidth, by its response time, a memory over a delay by both. Where the throughput of a closed sweep was computed
-as N / R, comparing it is comparing response times, so these are compared, and the answer says so. The intervals of all
-loads and that of their mean hold jointly at ``level``: half of the error probability is for the mean, half for the
-loads, in equal parts (Bonferroni). The noise is that of :mod:`calibrate.changes.noise`: what moves between runs, and
-between sweeps, which more sweeps of the old state measure.
+No model is fitted. A closed sweep is judged by its throughput (its response time is N / X), one of users who think or
+of arrivals by the speed of the device (:mod:`calibrate.changes.speeds`), a memory over bandwidth by its response time,
+a memory over a delay by both. Where the throughput of a closed sweep was computed as N / R, comparing it is comparing
+response times, so these are compared, and the answer says so. The intervals of all loads and that of their mean hold
+jointly at ``level``: half of the error probability is for the mean, half for the loads, in equal parts (Bonferroni).
+The noise is that of :mod:`calibrate.changes.noise`: what moves between runs, and between sweeps, which more sweeps of
+the old state measure.
 
 *slower*: some interval lies below no change; *faster*: some above, none below; *same*: all lie within ``margin`` of no
 change; *undecided*: none of these. Every verdict comes with the loss that would have been seen in nine cases of ten
@@ -24,12 +25,13 @@ import numpy as np
 import pandas as pd
 
 from calibrate.changes.noise import Next, losses_seen, next_measurement, noise_of, percent_of
+from calibrate.changes.speeds import speeds_of
 from calibrate.inference.parameters import Array, Mask
 from calibrate.points import LOCAL, Points, expected_between_runs, points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import InjectedDelay, Load, ThroughputLoad
+from measure.loads import ArrivalRate, InjectedDelay, Load, ThroughputLoad
 from measure.origin import ORIGIN, can_judge, reason_of, rows_to_judge
 from measure.repeats import first_highest
 from measure.sweep import Sweep
@@ -47,11 +49,12 @@ DOUBTFUL = frozenset({"busy-machine", "disturbed", "drift", "drift-within-run", 
 """Findings on the runs or the machine that make repeats of one sweep agree too well."""
 SAME_LOAD = 1e-3
 """Relative difference below which two loads are one."""
-Quantity = Literal["throughput", "response time"]
+Quantity = Literal["throughput", "response time", "speed"]
 Runs = Mapping[Quantity, Array]
 UNLIKE_THINKING = 0.2
 """Think times found in two sweeps that differ by more than this share are not one load."""
 
+SPEED: Literal["speed"] = "speed"
 COLUMNS: Mapping[Quantity, str] = {"throughput": "throughput_per_s", "response time": "latency_s"}
 
 
@@ -83,7 +86,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class LoadChange:
-    """The change at one load: ``quantity`` before and after, SI units.
+    """The change at one load: ``quantity`` before and after, SI units; of a speed, the response times.
 
     ``detectable_pct`` is the loss at this load alone that would have been seen nine times in ten; None: none.
     """
@@ -98,13 +101,13 @@ class LoadChange:
     @property
     def speed(self) -> int:
         """1 where it is surely faster, -1 where it is surely slower, else 0."""
-        return self.ratio.moved if self.quantity == "throughput" else -self.ratio.moved
+        return -self.ratio.moved if self.quantity == "response time" else self.ratio.moved
 
     @property
     def loss(self) -> tuple[float, float]:
         """The least and the largest share by which it may be slower (negative: faster)."""
         ratio = self.ratio
-        if self.quantity == "throughput":
+        if self.quantity != "response time":
             return (-math.inf if ratio.high_pct is None else -ratio.high_pct / 100), -ratio.low_pct / 100
         return ratio.low_pct / 100, math.inf if ratio.high_pct is None else ratio.high_pct / 100
 
@@ -231,6 +234,8 @@ def change(
     judged, loads, basis = _judged(first.load_type, first.series, loads, [_measured(s, column, loads) for s in curves])
     *earlier, later = [_runs(s, column, loads) for s in curves]
     earlier, copied = _measured_apart(earlier)
+    if judged == usual(first.load_type) == (SPEED,):
+        *earlier, later = _with_speeds([*earlier, later])
     adjacent = any(_adjacent(s, column) for s in curves)
     words = [left_out, basis, copied, _ADJACENT if adjacent else ""]
     expected = [expected_between_runs(s.provenance.details, p) for s, p in zip(every, points, strict=True)]
@@ -251,6 +256,7 @@ def change(
     return replace(made, basis="; ".join(filter(None, words)), computed=computed)
 
 
+_BY_SPEED = "SPEED is the throughput against that of the old sweep with as many requests outstanding"
 _ADJACENT = "the repeats of a load stand together, as if measured one after another, and count as one run"
 
 
@@ -277,15 +283,16 @@ def changed(
     """
     judged = judged or usual(kind)
     sweeps = [*old, new]
-    means = {q: np.array([_mean(sweep["throughput"], sweep[q]) for sweep in sweeps]) for q in COLUMNS}
+    means = {q: np.array([_mean(sweep["throughput"], sweep[q]) for sweep in sweeps]) for q in new}
     before = {q: _middle(values[:-1]) for q, values in means.items()}
     logs = {q: np.log(values[-1] / before[q]) for q, values in means.items()}
     judge = partial(noise_of, assumed=between, doubted=_doubted(findings, loads), adjacent=adjacent)
-    runs = {q: [np.log(sweep[q]) for sweep in sweeps] for q in COLUMNS}
-    noises = {q: judge(runs[q][:-1], runs[q][-1]) for q in COLUMNS}
+    runs = {q: [np.log(sweep[q]) for sweep in sweeps] for q in new}
+    by = {q: SPEED if SPEED in judged else q for q in new}
+    noises = {q: judge(runs[q][:-1], runs[q][-1]) for q in set(by.values())}
     tail = (1 - level) / 4  # half of it for the mean, on both sides
     tail_each = tail / (len(loads) * len(judged))
-    widths = {q: noise.half_widths(tail_each) for q, noise in noises.items()}
+    widths = {q: noises[of].half_widths(tail_each) for q, of in by.items()}
     unseen = np.full(len(loads), np.inf), math.inf
     seen = {
         q: losses_seen(judge, noises[q], runs[q][:-1], runs[q][-1], tail_each, tail) if inject else unseen
@@ -293,9 +300,11 @@ def changed(
     }
 
     def one(quantity: Quantity, old_place: int, new_place: int) -> LoadChange:
-        values = float(before[quantity][old_place]), float(means[quantity][-1][new_place])
+        shown: Quantity = "response time" if quantity == SPEED else quantity
+        log = math.log(means[quantity][-1][new_place] / before[quantity][old_place])
         half = float(max(widths[quantity][old_place], widths[quantity][new_place]))
-        return LoadChange(float(loads[old_place]), quantity, *values, Ratio.of(math.log(values[1] / values[0]), half))
+        values = float(before[shown][old_place]), float(means[shown][-1][new_place])
+        return LoadChange(float(loads[old_place]), quantity, *values, Ratio.of(log, half))
 
     changes = tuple(
         replace(one(q, i, i), detectable_pct=percent_of(seen[q][0][i])) for q in judged for i in range(len(loads))
@@ -314,7 +323,7 @@ def changed(
         _verdict([*(c.speed for c in changes), overall.moved], changes, margin),
         changes,
         overall,
-        one("response time", idle, idle),
+        one(SPEED if SPEED in judged else "response time", idle, idle),
         one("throughput", *peaks),
         least,
         everywhere,
@@ -379,6 +388,8 @@ def _warnings(sweep: Sweep, series: str) -> tuple[Finding, ...]:
 
 def usual(kind: Load) -> Sequence[Quantity]:
     """The figures that sweeps over such a load are judged by."""
+    if isinstance(kind, ArrivalRate) or kind.thinking_s:
+        return (SPEED,)
     if isinstance(kind, ThroughputLoad):
         return ("response time",)
     return ("throughput", "response time") if isinstance(kind, InjectedDelay) else ("throughput",)
@@ -400,6 +411,7 @@ def _judged(
     """
     wanted = usual(kind)
     known = {q: np.logical_and.reduce([measured[q] for measured in sweeps]) for q in COLUMNS}
+    known[SPEED] = np.logical_and.reduce(list(known.values()))
     if wanted == ("throughput",) and known["response time"].sum() > known["throughput"].sum():
         wanted = ("response time",)
     kept = np.logical_and.reduce([known[q] for q in wanted])
@@ -409,6 +421,7 @@ def _judged(
             "so nothing was measured in both; measure both figures"
         )
     words = [] if wanted == usual(kind) else ["response times alone are compared: the throughput was computed"]
+    words += [_BY_SPEED] if wanted == (SPEED,) else []
     words += [] if kept.all() else [f"{kind.at(*loads[~kept])} left out: not measured in all sweeps"]
     return wanted, loads[kept], "; ".join(words)
 
@@ -459,6 +472,12 @@ def _runs(sweep: Sweep, column: str, loads: Array) -> Runs:
             table[: here.sum(), place] = points[name].to_numpy(float)[here]
         found[quantity] = table
     return found
+
+
+def _with_speeds(sweeps: Sequence[Runs]) -> list[Runs]:
+    """The runs of the sweeps, of which the last is new, with their speeds."""
+    speeds = speeds_of([runs["throughput"] for runs in sweeps], [runs["response time"] for runs in sweeps])
+    return [{**runs, SPEED: speed} for runs, speed in zip(sweeps, speeds, strict=True)]
 
 
 def _measured_apart(sweeps: Sequence[Runs]) -> tuple[list[Runs], str]:

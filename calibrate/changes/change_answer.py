@@ -141,7 +141,8 @@ def load_table(change: Change) -> str:
     rows.append(("peak", *_cells(change.peak, change), "", ""))
     why = "; ".join(f"{quantity} ({reason})" for quantity, reason in change.computed.items())
     foot = [f"{MARKS['computed']}  computed, not measured: {why}"] if why else []
-    return "\n".join([table((kind.heading.upper(), "OLD", "NEW", "CHANGE", "LOSS SEEN", ""), rows, left=1), *foot])
+    moved = "SPEED" if change.idle_latency.quantity == "speed" else "CHANGE"
+    return "\n".join([table((kind.heading.upper(), "OLD", "NEW", moved, "LOSS SEEN", ""), rows, left=1), *foot])
 
 
 def _loss(one: LoadChange) -> str:

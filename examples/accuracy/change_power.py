@@ -22,13 +22,15 @@ import numpy as np
 import pandas as pd
 
 from calibrate import Change, change
-from calibrate.changes.change import Verdict
+from calibrate.changes.change import Verdict, changed
 from calibrate.fleet.workers import processes, spread
+from calibrate.points import LOCAL, SERVICE
 from measure.fio.fio_sweep import plan_fio, run_fio
 from measure.known_device.device_sweep import DeviceSweep
 from measure.known_device.server import truth_of
-from measure.loads import Depth
+from measure.loads import ArrivalRate, Clients, Depth, Load
 from measure.sweep import Sweep
+from qsim import MM1, MMcN, solve
 
 LOAD = np.array([1.0, 4, 8, 16, 32, 64])
 HEALTHY = np.array([100.0, 380, 600, 640, 560, 420])
@@ -36,6 +38,12 @@ NOISE, REPEATS, LOST, LOST_AT = (0.01, 0.02, 0.05, 0.1, 0.2), (1, 3, 5), 0.25, 1
 DRAWS = 100
 VERDICTS: tuple[Verdict, ...] = ("slower", "faster", "same", "undecided")
 SERVICE_S = 2e-3
+SERVER_S, RATE_NOISE, QUEUE_NOISE, CALLED = 10e-3, 1e-3, (0.01, 0.02, 0.05), ("slower", "faster")
+USERS = Clients((10, 30, 60, 90, 120, 200), think=1.0)
+OTHER_LOADS = (
+    ("arrivals", ArrivalRate((10, 30, 50, 65, 75, 85)), ArrivalRate((10, 30, 40, 50, 55, 60))),
+    ("users who think for 1 s", USERS, USERS),
+)
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,50 @@ def _from(seen: float) -> str:
     return f"from {seen:.0f} % on" if np.isfinite(seen) else "none"
 
 
+def queue_sweep(kind: Load, noise: float, speed: float, random: np.random.Generator) -> Sweep:
+    """A server of 10 ms, ``speed`` times as fast, at the kind's loads; ``noise`` is that of its response times."""
+    service_s = SERVER_S / speed
+    if isinstance(kind, Clients):
+        seen = [solve(MMcN(round(users), kind.think, service_s)) for users in kind.values]
+    else:
+        seen = [solve(MM1(rate, 1 / service_s)) for rate in kind.values]
+    scatter = np.exp(noise * random.standard_normal(len(seen)))
+    rates = np.array([m.throughput for m in seen]) * np.exp(RATE_NOISE * random.standard_normal(len(seen)))
+    times = np.array([m.W for m in seen]) * scatter
+    table = pd.DataFrame({"load": kind.values, "throughput_per_s": rates, "latency_s": times})
+    return Sweep(table.assign(series="made"), load_type=replace(kind, values=()))
+
+
+def changed_of_queues(kind: Load, lost: float, draws: int) -> dict[str, int]:
+    """How many of ``draws`` pairs that vary by 3 % as a whole are called slower or faster, by what each is judged."""
+    random, found = np.random.default_rng(1), Counter[str]()
+    for k in range(draws):
+        noise, (before, after) = QUEUE_NOISE[k % len(QUEUE_NOISE)], 1 + 0.03 * random.standard_normal(2)
+        old = queue_sweep(kind, noise, before, random)
+        new = queue_sweep(kind, noise, (1 - lost) * after, random)
+        runs = [
+            {"throughput": np.array([s.points["throughput_per_s"]]), "response time": np.array([s.points["latency_s"]])}
+            for s in (old, new)
+        ]
+        found["speed"] += change(old, new).verdict in CALLED
+        for plain in runs[0]:
+            assumed = SERVICE if isinstance(kind, Clients) else LOCAL  # as for the sweeps
+            judged = changed("made", kind, np.array(kind.values), runs[:1], runs[1], between=assumed, judged=(plain,))
+            found[plain] += judged.verdict in CALLED
+    return found
+
+
+def queue_table(draws: int) -> str:
+    """A row for each kind of load: percent called changed that are not, and percent found of a quarter lost."""
+    by = ("speed", "response time", "throughput")
+    lines = [f"| pairs of one server of 10 ms | by {' | by '.join(by)} |", "|---|---:|---:|---:|"]
+    for name, busy, light in OTHER_LOADS:
+        for what, kind, lost in (("±3 %: called changed", busy, 0.0), ("a quarter lost: found", light, LOST)):
+            found = changed_of_queues(kind, lost, draws)
+            lines.append(f"| {name}, {what} | {' | '.join(f'{100 * found[one] / draws:.0f}' for one in by)} |")
+    return "\n".join(lines)
+
+
 def old_table(draws: int, workers: int) -> Iterator[str]:
     """A row for each number of old sweeps: false alarms, and the loss that would be seen."""
     sizes, counts = (0.005, 0.01, 0.03), (1, 2, 3, 5, 8, 12)
@@ -233,6 +285,7 @@ def main() -> None:
             for line in table(asked.draws, asked.workers):
                 print(line, flush=True)
             print(flush=True)
+        print(queue_table(asked.draws))
 
 
 if __name__ == "__main__":

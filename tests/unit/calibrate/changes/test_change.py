@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import points_at
+from made_up import open_sweep, points_at
 from places import TESTS
 
 from calibrate import change
@@ -268,20 +268,44 @@ def test_idle_latency_and_the_greatest_throughput_are_compared():
     assert document["loads"][3]["change_pct"] == pytest.approx(-29.7, abs=0.5)
 
 
-def test_an_open_sweep_is_judged_by_its_response_times_at_the_rates_asked_for():
+def test_an_open_sweep_is_judged_by_the_speed_of_the_device_at_the_rates_asked_for():
     def arrivals(seed: int, slower: float) -> Sweep:
         random = np.random.default_rng(seed)
         rates = np.tile([1000.0, 2000, 4000, 8000], 3)
         reached = rates * np.exp(0.003 * random.standard_normal(12))
-        times = slower * 1e-4 / (1 - rates / 1e4) * np.exp(0.01 * random.standard_normal(12))
+        times = slower * 1e-4 / (1 - slower * rates / 1e4) * np.exp(0.01 * random.standard_normal(12))
         table = {"series": "r", "load": reached, "throughput_per_s": reached, "latency_s": times}
         return Sweep(pd.DataFrame(table).assign(asked_rate_per_s=rates), load_type=ArrivalRate())
 
-    found = change(arrivals(1, 1.0), arrivals(2, 1.3))
+    found = change(arrivals(1, 1.0), arrivals(2, 1.15))
     assert [c.load for c in found.loads] == [1000, 2000, 4000, 8000]
-    assert {c.quantity for c in found.loads} == {"response time"}
+    assert {c.quantity for c in found.loads} == {"speed"}
     assert found.verdict == "slower"
-    assert found.overall.change_pct == pytest.approx(-23, abs=1)
+    assert found.overall.change_pct == pytest.approx(-13, abs=1)
+
+
+def test_three_percent_near_the_peak_are_no_change_though_the_response_time_grows_by_half() -> None:
+    def arrivals(service_s: float) -> Sweep:
+        rates = np.array([10.0, 30, 50, 70, 80, 92])
+        return open_sweep(rates, service_s / (1 - rates * service_s))
+
+    found = change(arrivals(0.0100), arrivals(0.0103))
+    last = found.loads[-1]
+    assert last.new / last.old == pytest.approx(0.0103 / (1 - 92 * 0.0103) / (0.01 / 0.08))  # 1.57 times
+    assert [c.ratio.change_pct for c in found.loads] == pytest.approx([-3] * 6, abs=1)
+    assert found.verdict == "undecided"
+
+
+def test_a_fifth_of_the_speed_lost_shows_as_that_to_users_who_think_at_every_number() -> None:
+    def users(rates: list[float], times_s: list[float]) -> Sweep:
+        return Sweep(points_at([10, 50, 100, 200], rates, times_s), load_type=Clients(think=1.0))
+
+    old = users([9.8, 48.9, 49.9, 50.0], [0.0203, 0.0231, 1.003, 3.0])  # one server of 20 ms, then of 25 ms
+    found = change(old, users([9.75, 39.6, 40.0, 40.0], [0.0255, 0.262, 1.5, 4.0]))
+    assert [c.ratio.change_pct for c in found.loads] == pytest.approx([-20] * 4, abs=1)
+    assert found.idle_latency.ratio == found.loads[0].ratio
+    assert found.detectable_pct is not None
+    assert found.detectable_pct < 40  # by throughputs 93
 
 
 def test_a_memory_over_delays_is_judged_by_both_and_its_mean_change_is_that_of_the_throughput():
