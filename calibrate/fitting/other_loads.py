@@ -146,9 +146,10 @@ def possible_devices(fit: Fit, count: int = SPREAD) -> PossibleDevices:
     """``count`` devices drawn evenly from ``fit``, with their misfit along the curve."""
     chained = fit.is_seen_through_chain
     if not (chained or isinstance(fit.load_type, ClosedLoad)):
+        name, so = curve_name(fit.series) or "the fit", f"qsim fit --model '{ANY_LOAD}'"
         raise DataError(
-            f"{fit.series or 'the fit'} is over {fit.load_type.plural}, and only a fit over depths, clients or threads "
-            f"predicts another kind of load; where it is over rates, fit it so: --model '{ANY_LOAD}'"
+            f"{name} is over {fit.load_type.plural}, and only a fit over depths, clients or threads predicts another "
+            f"kind of load; where it is over rates, fit it so: {so}"
         )
     top = reach(fit)
     deepest = max(fit.used) if fit.used and not chained else top / COVERED

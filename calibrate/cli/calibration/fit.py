@@ -18,7 +18,7 @@ from calibrate.cli.files import check_new, write_fits
 from calibrate.cli.options import option
 from calibrate.cli.parsing import Objective
 from measure.findings import curve_name
-from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, ThroughputLoad
+from measure.loads import ArrivalRate, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad
 from measure.units import counted, format_duration, with_interval
 from qsim.result import labelled
 
@@ -44,12 +44,13 @@ def calibrated(
     model: str | None = None,
     *,
     peak_iops: float | None = None,
+    asked: Any = None,
     refusal: str = "not fitted",
 ) -> CalibratedCurves:
     """Load, and fit every curve or the one named; DataError without a fit.
 
-    ``peak_iops`` is the peak of a drive of which one point was measured. What the importer noticed, what speaks against
-    the fits, and which curves have none go to stderr.
+    ``peak_iops`` is the peak of a drive of which one point was measured, ``asked`` the loads to predict at. What the
+    importer noticed, what speaks against the fits, and which curves have none go to stderr.
     """
     sweep = source.load()
     names = known_series(sweep.series, series)
@@ -57,13 +58,25 @@ def calibrated(
     def fitted(name: str) -> Fit:
         from calibrate.fitting.calibrating import with_unsteady_named
 
-        made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
+        chosen = model or _model_under(sweep.load_type, asked)
+        made = calibrate.fit(sweep, use or None, series=name, model=chosen, peak_per_s=peak_iops)
         return with_unsteady_named(calibrate.with_origin(made, sweep), sweep)
 
     fits, refused = of_each(names, fitted, refusal)
     print_findings(findings_of(sweep, names))
     print_findings([doubt for f in fits.values() for doubt in calibrate.doubts_about(f, sweep)])
     return CalibratedCurves([*fits.values()], sweep, refused)
+
+
+def _model_under(measured: Load, asked: Any) -> str | None:
+    """The model that predicts another kind of load than the rates that were measured; None where the data decide."""
+    from calibrate.fitting.own_load import is_own_kind
+    from calibrate.models.choice import ANY_LOAD
+
+    asked = asked.of if isinstance(asked, PeakShare) else asked
+    if not isinstance(measured, ArrivalRate) or not isinstance(asked, Load) or is_own_kind(measured, asked):
+        return None
+    return ANY_LOAD
 
 
 def objective_of(

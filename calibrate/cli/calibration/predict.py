@@ -242,7 +242,7 @@ def predict(
             f"--what-if and --slo {slo.quantile}=... exclude each other: the tails of a changed device are unknown; "
             "give --slo for the mean, as --slo 1ms"
         )
-    found = _fits(data or (), dataset, columns, idle_latency, peak_iops, series, use)
+    found = _fits(data or (), dataset, columns, idle_latency, peak_iops, series, use, at)
     curves = [_predicted(f, at, what_if, target) for f in found.fits]
     own = [c for c in curves if c.curve.load_type == c.fit.load_type]
     if seal is not None and len(own) < len(curves):
@@ -278,11 +278,12 @@ def _fits(
     peak_iops: float | None,
     series: str | None,
     use: parsing.Numbers | None,
+    at: Any,
 ) -> CalibratedCurves:
     """The fits to predict from: of measured points, in a file, or of a data sheet."""
     if dataset is not None or columns is not None or use is not None or _holds_points(data):
         source = DataSource(data, dataset, columns)
-        return calibrated(source, series, use, peak_iops=peak_iops, refusal="not predicted")
+        return calibrated(source, series, use, peak_iops=peak_iops, asked=at, refusal="not predicted")
     if data:
         if peak_iops is not None:
             raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")

@@ -35,6 +35,17 @@ def test_arrivals_at_a_rate_are_named_with_their_gaps(qsim, drive):
     assert "evenly spaced arrivals" in qsim("predict", drive, "--at", "800/s:paced").out
 
 
+def test_rates_alone_predict_clients_and_even_gaps_though_they_are_fitted_by_another_model(qsim, tmp_path):
+    rates = tmp_path / "rates.csv"  # of a single server of 10 ms, by the formula of M/M/1
+    rates.write_text("asked_rate,served (req/s),mean latency (ms)\n10,10,11.11\n50,50,20\n80,80,50\n90,90,100\n")
+    assert "M/G/c" in qsim("predict", str(rates), "--at", "50/s").out
+    points = qsim("predict", str(rates), "--at", "1,4clients", "--json").json["points"]
+    assert [p["throughput_per_s"] for p in points] == pytest.approx([100, 100], rel=0.02)
+    assert [p["response_time_s"] for p in points] == pytest.approx([0.01, 0.04], rel=0.02)
+    even = qsim("predict", str(rates), "--at", "80/s:paced", "--json").json["points"][0]
+    assert even["response_time_low_s"] < 0.0269 < even["response_time_high_s"]  # D/M/1
+
+
 def test_strangers_are_answered_with_a_simulated_p99(qsim, drive):
     run = qsim("predict", drive, "--at", "800/s")
     assert "P99, SIMULATED (90 % band)" in run.out
