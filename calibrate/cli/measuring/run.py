@@ -176,10 +176,23 @@ def consent(text: str) -> Consent:
 
 
 @dataclass(frozen=True)
-class DriveOptions(OptionGroup):
-    """The options of every measurement of a drive."""
+class FileOptions(OptionGroup):
+    """The options of measurements that write only to their own test file."""
 
     size_bytes: int | None = option("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB")
+    allow: Consent = option("WHAT", consent, "Consent: read (an existing file or device).", default=Consent())
+
+    def settings(self) -> dict[str, Any]:
+        """The options as keyword arguments of a plan's settings; CommandError for consent to more than reading."""
+        if self.allow.write or self.allow.erase:
+            raise wrong_usage("--allow: only read goes with this command; a device is written to by qsim measure fio")
+        return {"size_bytes": self.size_bytes, "consent": "read" if self.allow.read else None}
+
+
+@dataclass(frozen=True)
+class DriveOptions(FileOptions):
+    """The options of measurements that may write to a drive."""
+
     allow: Consent = option(
         "WHAT",
         consent,
@@ -191,12 +204,6 @@ class DriveOptions(OptionGroup):
     def settings(self) -> dict[str, Any]:
         """The options as keyword arguments of a plan's settings."""
         return {"size_bytes": self.size_bytes, **self.allow.settings()}
-
-    def of_a_file(self) -> dict[str, Any]:
-        """The options for plans that write only to their own test file; CommandError for consent to more."""
-        if self.allow.write or self.allow.erase:
-            raise wrong_usage("--allow: only read goes with this command; a device is written to by qsim measure fio")
-        return {"size_bytes": self.size_bytes, "consent": "read" if self.allow.read else None}
 
 
 KNEE_FROM = 3

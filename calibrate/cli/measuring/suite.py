@@ -12,7 +12,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import CommandResult, warn
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
+from calibrate.cli.measuring.run import FileOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import drawn, section_text
 from calibrate.cli.options import conflicts, flag, option, page_in
 from measure.loads import ClosedLoad
@@ -59,7 +59,7 @@ def measure_suite(
         "TIME", parsing.seconds, "Time for the whole.", "--budget", shown="2s a point, 3 rounds"
     ),
     quick: bool = flag("--quick", "Fewer and shorter points, 64MiB: under a minute."),
-    drive: DriveOptions,
+    drive: FileOptions,
     output: PlanOrRun,
 ) -> CommandResult:
     """Plan, measure every suite, print the tables, write the page."""
@@ -67,7 +67,7 @@ def measure_suite(
     from measure.suites.runs import plan_suites, run_suites
 
     page = page_in(output.out)
-    plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.of_a_file())
+    plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.settings())
     if output.dry_run:
         return _planned(plan)
     for line in plan.left_out:

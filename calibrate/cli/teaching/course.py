@@ -10,7 +10,7 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import DriveOptions, failing_parts, keeping, minutes, planned_sweeps, target
+from calibrate.cli.measuring.run import FileOptions, failing_parts, keeping, minutes, planned_sweeps, target
 from calibrate.cli.options import DryRun, Page, conflicts, flag, option, page_in
 from calibrate.cli.progress import Bar
 from measure.units import counted
@@ -43,7 +43,7 @@ def course(
     budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole.", "--budget", shown="10min"),
     quick: bool = flag("--quick", "Fewer and shorter points, a test file of 64MiB: two minutes or so."),
     no_memory: bool = flag("--no-memory", "Leave the memory out."),
-    drive: DriveOptions,
+    drive: FileOptions,
     dry_run: DryRun = False,
 ) -> CommandResult:
     """Plan, say how long it takes, measure, model, write the page."""
@@ -54,7 +54,7 @@ def course(
     from calibrate.course import course_sections, front_of, plan_course, run_course
     from measure.suites.agreement import between_suites, disagreements
 
-    plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.of_a_file())
+    plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.settings())
     if dry_run or out is None or page is None:
         return _planned(plan)
     for line in plan.left_out:
