@@ -209,7 +209,7 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
         yield Finding(
             "failed-answers",
             "warning",
-            f"{file}: {share} are errors or time-outs, and they count as answers",
+            f"{file}: {share} are errors or time-outs, and its rate or its times may count them",
             "an error is often quicker than an answer, a time-out slower",
             "mend the errors and run again",
             load=load,
