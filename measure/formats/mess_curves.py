@@ -3,7 +3,8 @@
 Mess's CSV (Esmaili-Dokht et al., "A Mess of Memory System Benchmarking, Simulation and Application Profiling", MICRO
 2024) has a column ``pause``, the loaders' idle loop between requests, with the bandwidth in GB/s and the latency in ns:
 a curve over an injected delay, one for each read percentage. Mess's text files, one per read percentage
-(``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else.
+(``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else. A header above the two may name them, with
+their units, the latency's in ns.
 
 Without a pause, the load is the bandwidth itself (``Bandwidth``). Bandwidth is a result, not a setting, so
 only the latency can be predicted, and where a curve bends back one bandwidth has two latencies.
@@ -22,7 +23,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.cells import check_rows, read_table
-from measure.formats.tables.column_names import unit_scale
+from measure.formats.tables.column_names import recognise, unit_scale
 from measure.loads import Bandwidth, InjectedDelay
 from measure.origin import Provenance
 from measure.sweep import Sweep, describe_series
@@ -35,6 +36,7 @@ _NUMBER = r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
 _PAIR = re.compile(rf"^\s*{_NUMBER}[ \t,;]+{_NUMBER}\s*$")
 _FILE_NAME = re.compile(r"bwlat_(100|\d{1,2})\b")
 _LOOK_AT_LINES = 20
+_USUAL = {"bandwidth": "MB/s", "latency": "ns"}
 _MOST = 1e15
 """Larger numbers are no bandwidth and no latency."""
 _LEAST_LINES, _MOST_LINES = 0.9, 1.3
@@ -44,8 +46,17 @@ Row = dict[str, Any]
 
 
 def looks_like_curves(text: str) -> bool:
-    """Whether the text is Mess's CSV or its text files."""
-    return looks_like_pairs(text) or _looks_like_table(text)
+    """Whether the text is Mess's CSV, its text files, or such pairs under a header."""
+    return looks_like_pairs(text) or _looks_like_table(text) or bool(_titles(text))
+
+
+def _titles(text: str) -> dict[str, str]:
+    """The unit of each of two columns, a bandwidth and a latency in ns, by the header above them; empty for others."""
+    header, _, rest = text.lstrip("\ufeff\r\n").partition("\n")
+    found = [recognise(cell.strip(' "')) for cell in re.split("[,;\t]", header.strip())]
+    units = {one.role: one.unit for one in found if one is not None and one.unit}
+    is_pair = len(found) == 2 and units.keys() == {"bandwidth", "latency"} and units["latency"] == "ns"
+    return units if is_pair and looks_like_pairs(rest) else {}
 
 
 def _looks_like_table(text: str) -> bool:
@@ -88,7 +99,7 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
         raise DataError(f"{first}: no row has a bandwidth above zero, so it holds no curve; give the original file")
     if by_pause and len({row["load"] for row in kept}) < 2:
         raise DataError(f"{first}: every row has the same pause, so there is no curve over it")
-    if not by_pause and "latency" not in (units or {}):
+    if not by_pause and "latency" not in (units or {}) and not all(map(_titles, texts.values())):
         more = f" and {counted(len(texts) - 1, 'more file')}" if len(texts) > 1 else ""
         findings.append(_assumed_unit(kept, f"{first}{more}"))
     idle = {row["series"]: row["latency_s"] for row in rows if row["throughput_per_s"] == 0}
@@ -120,18 +131,19 @@ def _table_rows(text: str, name: str) -> Iterator[Row]:
 
 
 def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> Iterator[Row]:
-    """Rows of two unnamed columns: bandwidth, latency; the read percentage is in the file's name."""
-    scales = [unit_scale(role, units.get(role, usual)) for role, usual in (("bandwidth", "MB/s"), ("latency", "ns"))]
+    """Rows of two columns: bandwidth, latency, or as their header says; the read percentage is in the file's name."""
+    titles = _titles(text)
+    scales = {role: unit_scale(role, units.get(role, titles.get(role, usual))) for role, usual in _USUAL.items()}
     match = _FILE_NAME.search(name)
     percent = float(match[1]) if match else math.nan
-    for number, line in enumerate(_lines(text), 1):
+    filled = [(number, line) for number, line in enumerate(_lines(text), 1) if line.strip()]
+    for number, line in filled[1 if titles else 0 :]:
         cells = re.split(r"[ \t,;]+", line.strip())
-        if cells == [""]:
-            continue
         if len(cells) != 2:
             raise DataError(f"{name}: line {number} has {len(cells)} numbers where two belong; give the original file")
-        bandwidth, latency = (_number(c, number, name) * scale for c, scale in zip(cells, scales, strict=True))
-        yield _row(bandwidth, bandwidth, latency, percent / 100, name)
+        order = titles or _USUAL
+        values = {role: _number(c, number, name) * scales[role] for c, role in zip(cells, order, strict=True)}
+        yield _row(values["bandwidth"], values["bandwidth"], values["latency"], percent / 100, name)
 
 
 def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str) -> Row:

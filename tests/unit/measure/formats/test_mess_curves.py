@@ -54,6 +54,21 @@ def test_a_text_file_in_cycles_is_not_confirmed_and_declared_units_are_taken() -
         curves_sweep({"bwlat_50.txt": cycles}, {"latency": "parsec"})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bandwidth (GB/s),latency (ns)\n10,90\n80,110.5\n110,200\n",
+        "\nLatency (ns);Bandwidth (MB/s)\n90;10000\n110.5;80000\n200;110000\n",
+    ],
+)
+def test_a_header_may_name_the_two_columns_and_their_units(text: str) -> None:
+    sweep = curves_sweep({"curve.csv": text})
+    assert sweep.load_type.kind == "bandwidth"
+    assert sweep.points["load"].tolist() == [10e9, 80e9, 110e9]
+    assert sweep.points["latency_s"].tolist() == pytest.approx([90e-9, 110.5e-9, 200e-9])
+    assert sweep.findings == ()
+
+
 def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
     sweep = load(DATA / "bwlat_70.txt")
     assert {f.check for f in audit(sweep)} == {"lines-in-flight"}
