@@ -130,8 +130,15 @@ def next_text(change: Change) -> str:
 def load_table(change: Change) -> str:
     """A row for each load, then the latency at the least one and the peak; computed figures have their mark."""
     kind = change.load_type
+    several = len({c.quantity for c in change.loads}) > 1
     rows = [
-        (kind.text(c.load), *_cells(c, change), _loss(c), ("slower", "", "faster")[c.speed + 1]) for c in change.loads
+        (
+            f"{kind.text(c.load)}{', latency' if several and c.quantity == 'response time' else ''}",
+            *_cells(c, change),
+            _loss(c),
+            ("slower", "", "faster")[c.speed + 1],
+        )
+        for c in change.loads
     ]
     least = change.idle_latency.load
     alone = isinstance(kind, InjectedDelay | ThroughputLoad) or least == 1
