@@ -136,16 +136,17 @@ def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, wat
     with sampled_wakeups() as late:
         finished = run_tool(logged(point, runtime_s, folder), plan.point_limit_s, on_tick=lambda _: tick(text))
     notes = lateness_notes(late)
-    reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
+    tool = "fio" if plan.tool == "fio" else "qsim's probe"
+    reason = why_failed(finished, point.key, point.job, plan.point_limit_s, tool)
     intervals = _watched(folder, point, runtime_s, watch)
     return _outcome(point, finished, reason, intervals, notes)
 
 
-def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
-    """Why a run failed, in one sentence; "" where fio ended well and its output is a usable point of ``job``."""
+def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float, tool: str = "fio") -> str:
+    """Why a run failed, in one sentence; "" where the tool ended well and its output is a usable point of ``job``."""
     if refused := _NO_SERVER.search(finished.complaint):
         return f"no NBD server answers there ({refused[1]}); start it, or correct the address"
-    reason = finished.failure(name, "fio", limit_s, lambda text: why_no_point(text, name, job))
+    reason = finished.failure(name, tool, limit_s, lambda text: why_no_point(text, name, job))
     return f"{reason} ({finished.complaint})" if reason and finished.complaint else reason
 
 

@@ -113,7 +113,7 @@ class Finished:
         if self.returncode < 0:
             return f"{name}: {tool} was ended by signal {-self.returncode}"
         failed = f"{name}: {tool} ended with exit code {self.returncode}" if self.returncode else ""
-        return lacks(self.text) or failed
+        return (failed if not self.text.strip() else "") or lacks(self.text) or failed
 
 
 def find_tool(name: str) -> str:

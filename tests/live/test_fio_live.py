@@ -105,7 +105,7 @@ def fake_fio(folder: Path, real: str, behaviour: str, where: str = "--iodepth=2"
     [
         ("trap '' TERM; echo '{'; while :; do sleep 1; done", "did not end within 4.2 s and was stopped"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'; kill -SEGV $$', "ended by signal 11"),
-        ("echo oops >&2; exit 1", r"4096-randread-d2-j1\.r0 is not fio's JSON.*\(oops\)"),
+        ("echo oops >&2; exit 1", r"4096-randread-d2-j1\.r0: fio ended with exit code 1 \(oops\)"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'', "is cut off"),
     ],
     ids=["hangs and ignores SIGTERM", "crashes with half a JSON", "fails with a message", "prints half a JSON"],
