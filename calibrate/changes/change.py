@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.changes.noise import Next, losses_seen, next_measurement, noise_of, percent_of
-from calibrate.changes.speeds import speeds_of
+from calibrate.changes.speeds import REACH, speeds_of
 from calibrate.inference.parameters import Array, Mask
 from calibrate.points import LOCAL, Points, expected_between_runs, points_of
 from measure.auditing.all_checks import audit
@@ -234,10 +234,13 @@ def change(
     judged, loads, basis = _judged(first.load_type, first.series, loads, [_measured(s, column, loads) for s in curves])
     *earlier, later = [_runs(s, column, loads) for s in curves]
     earlier, copied = _measured_apart(earlier)
-    if judged == usual(first.load_type) == (SPEED,):
+    beyond: list[float] = []
+    if SPEED in judged:
         *earlier, later = _with_speeds([*earlier, later])
+        beyond = loads[_beyond_reach(earlier, later)].tolist()
     adjacent = any(_adjacent(s, column) for s in curves)
-    words = [left_out, basis, copied, _ADJACENT if adjacent else ""]
+    larger = f"at {first.load_type.where(beyond)} {_OVER}" if beyond else ""
+    words = [left_out, basis, larger, copied, _ADJACENT if adjacent else ""]
     expected = [expected_between_runs(s.provenance.details, p) for s, p in zip(every, points, strict=True)]
     made = changed(
         first.series,
@@ -257,6 +260,7 @@ def change(
 
 
 _BY_SPEED = "SPEED is the throughput against that of the old sweep with as many requests outstanding"
+_OVER = f"the new sweep has more than {REACH:g} times the old one's most outstanding, and may have lost more than shown"
 _ADJACENT = "the repeats of a load stand together, as if measured one after another, and count as one run"
 
 
@@ -478,6 +482,14 @@ def _with_speeds(sweeps: Sequence[Runs]) -> list[Runs]:
     """The runs of the sweeps, of which the last is new, with their speeds."""
     speeds = speeds_of([runs["throughput"] for runs in sweeps], [runs["response time"] for runs in sweeps])
     return [{**runs, SPEED: speed} for runs, speed in zip(sweeps, speeds, strict=True)]
+
+
+def _beyond_reach(old: Sequence[Runs], new: Runs) -> Mask:
+    """The loads (m,) where more were outstanding in the new sweep than the old ones' curve reaches."""
+    outstanding = [
+        _mean(r["throughput"], r["response time"]) * np.nanmean(r["throughput"], axis=0) for r in (*old, new)
+    ]
+    return np.asarray(outstanding[-1] > REACH * _middle(np.array(outstanding[:-1])).max())
 
 
 def _measured_apart(sweeps: Sequence[Runs]) -> tuple[list[Runs], str]:

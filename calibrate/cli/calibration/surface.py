@@ -72,7 +72,7 @@ def surface(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
-    pattern: str | None = option("PATTERN", None, "Which of several: random, sequential, or the size of a file."),
+    pattern: str | None = option("PATTERN", None, "The surface of several: random, sequential, or a size of file."),
     use: Any = option("PLACES", places, 'Calibrate on these, as "block=4KiB read=0,100 jobs=1", or all.'),
     ask: int | None = option("N", parsing.whole, "Further points to calibrate on.", shown="2"),
     at: Any = option("PLACES", places, "Also predict these places, written like those of --use."),

@@ -296,6 +296,13 @@ def test_three_percent_near_the_peak_are_no_change_though_the_response_time_grow
     assert found.verdict == "undecided"
 
 
+def test_a_new_sweep_with_far_more_outstanding_than_the_old_one_ever_had_is_named() -> None:
+    old = open_sweep([10, 50, 80], [0.0111, 0.02, 0.05])  # four outstanding at 80 a second
+    said = "at 80.0 /s the new sweep has more than 2 times the old one's most outstanding"
+    assert said in change(old, open_sweep([10, 50, 80], [0.0111, 0.0205, 0.14])).basis
+    assert "outstanding, and may" not in change(old, open_sweep([10, 50, 80], [0.0111, 0.0205, 0.09])).basis
+
+
 def test_a_fifth_of_the_speed_lost_shows_as_that_to_users_who_think_at_every_number() -> None:
     def users(rates: list[float], times_s: list[float]) -> Sweep:
         return Sweep(points_at([10, 50, 100, 200], rates, times_s), load_type=Clients(think=1.0))
