@@ -232,11 +232,12 @@ ALONE = "Only this machine can open this lab. For laptops and phones start it wi
 @dataclass(frozen=True)
 class Address:
     """Where the lab answers: the address of the teacher, that of the class (the same on this machine alone), and the
-    code that the page asks for without a token (empty on this machine alone)."""
+    code that the page asks for without a token (empty on this machine alone). ``ended`` is set once nothing answers."""
 
     teacher: str
     viewers: str
     code: str = ""
+    ended: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
 
 def new_code() -> str:

@@ -128,7 +128,9 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     except (OSError, ValueError) as error:
         raise MeasureError(_why_not(error, host, port)) from error
     for listening in list(server._map.values()):  # one of each address that a name stands for
-        listening.channel_class = TimedChannel
+        if listening.accepting:
+            listening.channel_class = TimedChannel
+            listening.handle_accept = _accepting(listening.handle_accept)
     app.server.config["SESSION_COOKIE_NAME"] = cookie_name(server.effective_port)
     base = f"http://{_shown(host)}:{server.effective_port}/"
     address = Address(_with_token(base, guard.teacher), _with_token(base, guard.viewer), guard.viewer or "")
@@ -141,6 +143,8 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
         except OSError:  # its sockets are closed under it: that is how it is stopped
             if not closing.is_set():
                 raise
+        finally:
+            address.ended.set()
 
     thread = threading.Thread(target=run, name="lab", daemon=True)
     thread.start()
@@ -150,6 +154,18 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
         closing.set()
         server.task_dispatcher.shutdown(timeout=LAST_ANSWERS_S)  # an answer would be written to what is closed
         server.close()
+
+
+def _accepting(accept: Callable[[], None]) -> Callable[[], None]:
+    """``accept`` of a listening socket, which waitress would close for whatever fails in one connection."""
+
+    def accept_or_tell() -> None:
+        try:
+            accept()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others of the class are answered
+            logging.getLogger(__name__).error("a connection failed: %s: %s", type(error).__name__, error)
+
+    return accept_or_tell
 
 
 def pack_scripts(server: Flask) -> None:

@@ -108,7 +108,7 @@ def until(check: Callable[[], T], what: str, patience_s: float = PATIENCE_S) -> 
 def start_lab(folder: Path, *options: str) -> Served:
     """``qsim lab`` on a free port, in ``folder``."""
     argv = [*QSIM, "lab", "--no-browser", "--port", "0", "--folder", str(folder), *options]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)  # its errors: to the failing test's
     assert process.stdout is not None
     line = process.stdout.readline()
     if line.startswith("for the class: "):

@@ -79,6 +79,8 @@ def lab(
         while True:
             time.sleep(1.0)
             raise_if_interrupted()
+            if address.ended.is_set():
+                raise CommandError("the lab's server has ended by itself, so nobody is answered; start qsim lab again")
             for done in filter(Future.done, warming):
                 done.result()  # raises its error, if any
 

@@ -76,3 +76,12 @@ def test_without_its_extra_the_lab_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.strip() == "error: the lab needs dash, which is not installed: pip install 'qsim-queue[lab]'"
+
+
+def test_a_lab_that_answers_nobody_any_more_ends_and_says_so(qsim, monkeypatch):
+    from waitress.server import TcpWSGIServer
+
+    monkeypatch.setattr(TcpWSGIServer, "run", lambda _server: None)
+    run = qsim("lab --no-browser --port 0")
+    assert run.code == 1
+    assert run.err.splitlines()[-1].startswith("error: the lab's server has ended by itself")

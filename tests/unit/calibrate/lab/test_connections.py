@@ -116,6 +116,27 @@ def test_what_fails_in_a_request_is_one_plain_line(folder, capsys):
     assert "colour" in printed
 
 
+def test_a_connection_that_fails_leaves_the_lab_listening(folder, capsys, monkeypatch):
+    def fails(_channels: object, _address: object) -> None:
+        raise RuntimeError("no room")
+
+    with serving(build(RunTable(folder)), "127.0.0.1", 0) as found:
+        place = urlsplit(found.teacher)
+        with monkeypatch.context() as patched, socket.socket() as refused:
+            patched.setattr(server, "make_room", fails)
+            refused.connect((place.hostname, place.port))
+            said, end_s = "", time.monotonic() + 20
+            while not said and time.monotonic() < end_s:
+                time.sleep(0.01)
+                said = capsys.readouterr().err
+        assert said == "error: a connection failed: RuntimeError: no room\n"
+        with closing(HTTPConnection(place.hostname, place.port, timeout=20)) as next_one:
+            next_one.request("GET", "/lab/events")
+            assert next_one.getresponse().status == 200
+        assert not found.ended.is_set()
+    assert found.ended.wait(20)
+
+
 @pytest.mark.slow
 @pytest.mark.live
 def test_a_class_is_answered_within_a_second_while_connections_are_held():
