@@ -106,6 +106,8 @@ def test_a_file_of_a_fuzz_corpus_is_refused_for_what_it_is(path: Path) -> None:
         ("Beginning round 1...\nBenchmarking 128 connections @ http://127.0.0.1:8080 for 10 second(s)\n", "rewrk"),
         ("Metric,avg,min,max,p99\nRequest Latency (ms),1500,1200,1900,1880\n", "GenAI-Perf"),
         ("|   Metric |         Task | Value |   Unit |\n|-----:|-----:|----:|----:|\n| Max | a | 1 | s |\n", "Rally"),
+        ("sockperf: == version #3.7-no.git ==\nsockperf: Summary: Latency is 10.379 usec\n", "sockperf"),
+        (" #bytes #iterations    t_min[usec]    t_max[usec]\n 8       1000          1.82       4.32\n", "perftest"),
         ("goos: linux\nBenchmarkGet-8   \t 1000000\t      1150 ns/op\n", "Go"),
     ],
 )
