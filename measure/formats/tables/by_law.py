@@ -35,7 +35,7 @@ from measure.units import counted, format_bytes
 _UNITS = ("s", "ms", "us", "ns")
 _RATE_UNITS = ("/s", "k/s", "/min")
 #: The range of X R / N in which a reading may be right.
-_LEAST, _MOST = 0.5, 1.25
+LEAST, MOST = 0.5, 1.25
 _STEADY = 1.25
 """A series whose X R varies by no more than this factor is repeated measurements of one load."""
 TIME_COLUMN = re.compile(r"(?i:(?:.*_)?(?:timestamp|time|date|datetime|epoch|elapsed|second|seconds|s))")
@@ -96,7 +96,7 @@ def obeying(
             if known.sum() < rows or len(np.unique(n[known])) < 2:
                 continue
             ratio = (x * r / np.where(known, n, 1.0))[known]
-            if abs(np.median(ratio) - 1) <= within and np.all((ratio >= _LEAST) & (ratio <= _MOST)):
+            if abs(np.median(ratio) - 1) <= within and np.all((ratio >= LEAST) & (ratio <= MOST)):
                 found.append((rate, time))
     return found
 
@@ -115,7 +115,7 @@ def settle(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tuple[
     raw = [outstanding(records, with_jobs=with_jobs) for with_jobs in (False, True)] if "depth" in roles else []
     medians = [float(np.median(ratio)) for ratio in raw if len(ratio)]
     near = {unit: min((m * scale for m in medians), key=_distance, default=math.nan) for unit, scale in scales.items()}
-    fitting = [unit for unit, ratio in near.items() if _LEAST <= ratio <= _MOST]
+    fitting = [unit for unit, ratio in near.items() if LEAST <= ratio <= MOST]
     if len(fitting) != 1:
         raise DataError(_unsettled(roles, opened, list(near.values()), name))
     unit = fitting[0]
@@ -159,7 +159,7 @@ def _unsettled(roles: Roles, opened: Sequence[str], ratios: Sequence[float], nam
     columns = " and of ".join(repr(roles[role].column) for role in opened)
     if "depth" not in roles:
         why = "and Little's law tells it for numbers of outstanding requests only"
-    elif any(_LEAST <= ratio <= _MOST for ratio in ratios):
+    elif any(LEAST <= ratio <= MOST for ratio in ratios):
         why = "and Little's law fits more than one reading"
     elif all(map(math.isnan, ratios)):
         why = "and Little's law needs load, latency and throughput in each row to tell it"
@@ -326,7 +326,7 @@ def _jobs_multiply(records: Records, roles: Roles, name: str) -> bool:
             raise DataError(f"{name}: without a latency, {load} may count all {jobs} or one of them; {say}")
         return True
     each = float(np.median(product)), float(np.median(alone))
-    fits = _LEAST <= each[0] <= _MOST, bool(np.all((alone >= _LEAST_ALONE) & (alone <= _MOST)))
+    fits = LEAST <= each[0] <= MOST, bool(np.all((alone >= _LEAST_ALONE) & (alone <= MOST)))
     if not any(fits):
         raise DataError(
             f"{name}: N = X R holds neither for {load} x {jobs} (X R / N is {each[0]:.3g}) nor for {load} alone "

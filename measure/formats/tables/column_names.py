@@ -45,20 +45,20 @@ LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
 
 
-def _any(words: Iterable[str], *, or_one: bool = False) -> str:
+def any_of(words: Iterable[str], *, or_one: bool = False) -> str:
     """A pattern for one of these words; with ``or_one`` a final s may be missing."""
     patterns = (re.sub("s$", "s?", word) if or_one else word for word in words)
     return "(?i:" + "|".join(pattern.replace(" ", "_?") for pattern in patterns) + ")"
 
 
-_MEAN, _THEN_MEAN = rf"(?:{_any(_WORDS['means'])}_)?", rf"(?:_{_any(_WORDS['means'])})?"
+_MEAN, _THEN_MEAN = rf"(?:{any_of(_WORDS['means'])}_)?", rf"(?:_{any_of(_WORDS['means'])})?"
 _TIME_UNIT = rf"_(?:in_)?(?P<unit>{'|'.join(_UNITS['time'])})"
 _BW_UNIT = r"(?P<unit>(?:[kKMG]i?)?B(?:/s|ps|_per_s|/sec|_s))"
-_LATENCY = _any(_WORDS["latencies"])
+_LATENCY = any_of(_WORDS["latencies"])
 _LATENCY_MEAN = rf"{_MEAN}{_LATENCY}{_THEN_MEAN}"
-_COUNTED = rf"(?:{_any(_WORDS['counted'])}_?)?"
+_COUNTED = rf"(?:{any_of(_WORDS['counted'])}_?)?"
 _SECOND = r"(?i:(?:/|_(?:per|par|pro|por)_|_)(?:s|secs?|seconde?|sekunde|segundo))"
-_PER_SECOND = rf"(?:{_any(_WORDS['things'], or_one=True)}{_SECOND}|{_any((*_WORDS['rates'], 'throughput per s'))})"
+_PER_SECOND = rf"(?:{any_of(_WORDS['things'], or_one=True)}{_SECOND}|{any_of((*_WORDS['rates'], 'throughput per s'))})"
 _SD = r"(?i:sd|std|stdev|stddev)"
 
 
@@ -70,10 +70,10 @@ def _percentile(digits: str) -> str:
 
 
 _NAMES: tuple[tuple[str, str], ...] = (
-    ("depth", _any((*_WORDS["depths"], *_WORDS["means_in_flight"]))),
-    ("clients", rf"{_COUNTED}{_any(_WORDS['clients'], or_one=True)}(?i:_count|_num)?"),
-    ("jobs", rf"(?!(?i:job)$){_COUNTED}{_any(_WORDS['jobs'], or_one=True)}(?i:_count|_num)?"),
-    ("pipeline", _any(_WORDS["pipelines"])),
+    ("depth", any_of((*_WORDS["depths"], *_WORDS["means_in_flight"]))),
+    ("clients", rf"{_COUNTED}{any_of(_WORDS['clients'], or_one=True)}(?i:_count|_num)?"),
+    ("jobs", rf"(?!(?i:job)$){_COUNTED}{any_of(_WORDS['jobs'], or_one=True)}(?i:_count|_num)?"),
+    ("pipeline", any_of(_WORDS["pipelines"])),
     ("delay", r"(?i:inject(?:ed|ion)?_?delay|delay)(?:_(?P<unit>cycles|ns|us))?"),
     ("arrival_rate", r"(?i:arrival_rate|asked_rate)(?i:_per_s)?"),
     ("latency", rf"{_LATENCY_MEAN}{_TIME_UNIT}{_THEN_MEAN}"),
@@ -104,14 +104,14 @@ _NAMES: tuple[tuple[str, str], ...] = (
 )
 #: Names used only where there is no better one, best first: role, pattern.
 _WEAK: tuple[tuple[str, str], ...] = (
-    ("latency", rf"{_any(_WORDS['means'])}(?i:_time|_duration)?{_TIME_UNIT}"),
+    ("latency", rf"{any_of(_WORDS['means'])}(?i:_time|_duration)?{_TIME_UNIT}"),
     ("latency", _LATENCY_MEAN),
-    ("latency", rf"{_any(_WORDS['means'])}(?i:_time|_duration)?"),
+    ("latency", rf"{any_of(_WORDS['means'])}(?i:_time|_duration)?"),
     ("throughput", rf"{_MEAN}(?i:throughput|ops|durchsatz|débit)"),
     ("throughput", r"(?i:x(?:_n)?)"),
     ("latency", r"(?i:r(?:_n)?)"),
-    ("depth", _any(_WORDS["loads"])),
-    ("arrival_rate", rf"{_any(_WORDS['asked'])}_(?:(?i:rate|load|throughput)(?:_{_PER_SECOND})?|{_PER_SECOND})"),
+    ("depth", any_of(_WORDS["loads"])),
+    ("arrival_rate", rf"{any_of(_WORDS['asked'])}_(?:(?i:rate|load|throughput)(?:_{_PER_SECOND})?|{_PER_SECOND})"),
 )
 _UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")
 _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")
@@ -262,7 +262,7 @@ def is_mean_in_flight(column: str) -> bool:
     >>> is_mean_in_flight("aqu-sz"), is_mean_in_flight("depth")
     (True, False)
     """
-    return re.fullmatch(_any(_WORDS["means_in_flight"]), plain_name(column)) is not None
+    return re.fullmatch(any_of(_WORDS["means_in_flight"]), plain_name(column)) is not None
 
 
 # --- what the user declares -------------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ _PER = re.compile(
     r"(s|secs?|seconde?s?|sekunde|segundo|min|minutes?|h|hours?)(?![a-z])"
 )
 _RATE_UNIT = re.compile(r"(?:k|m)?(?:iops|rps|qps|tps|fps)|(?:k|m)ops")
-_THING = re.compile(_any(_WORDS["things"], or_one=True))
+_THING = re.compile(any_of(_WORDS["things"], or_one=True))
 _SIZE_IN_NAME = re.compile(r"(?<![a-z\d.])\d+_?[kmg]?i?b(?:ytes?)?(?![a-z\d])")
 _BYTES_PER = re.compile(r"(?<![a-z])b(?:/|ps|_per_)")
 _IN_THOUSANDS = {"k": "k/s", "m": "M/s", "thousand": "k/s", "thousands": "k/s", "million": "M/s", "millions": "M/s"}

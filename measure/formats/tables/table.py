@@ -51,6 +51,7 @@ from measure.formats.tables.column_names import (
     plain_name,
 )
 from measure.formats.tables.columns import assign_roles
+from measure.formats.tables.counts import with_counted_rate
 from measure.formats.tables.curves import (
     by_kind,
     split_jobs,
@@ -108,6 +109,7 @@ def _of_one_kind(
     table: TextTable, columns: Mapping[str, str] | None, units: Mapping[str, str] | None, name: str
 ) -> Sweep:
     """The sweep in a table over one kind of load."""
+    table, counted_rate, quotient = with_counted_rate(table, {*(columns or {}).values()}, name)
     table, over_time = (table, []) if columns else with_load_over_time(table, name)
     roles = assign_roles(table, columns, units, name)
     table = with_points(table, roles.numeric, name)
@@ -117,7 +119,7 @@ def _of_one_kind(
     rows.check_any(name)
     roles, settled = settle(rows.records, roles, name)
     findings = [*roles.findings, *settled, *copied, *apart]
-    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
+    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time + counted_rate
     roles, counted_jobs = count_outstanding(rows.records, roles, name)
     load = counted_in(REQUESTS) if "pipeline" in roles else _load_of(roles.load, multiplied=roles.per_job)
     findings += counted_jobs + check_bandwidths(rows.records, roles, load, name)
@@ -149,6 +151,8 @@ def _of_one_kind(
         measured_before[point] += 1
         if over_time:
             record[ORIGIN["load"]] = computed("X R")
+        if quotient and ORIGIN["throughput_per_s"] not in record:
+            record[ORIGIN["throughput_per_s"]] = computed(quotient)
         if isinstance(load, ClosedLoad) and "jobs" not in roles:
             record["depth"] = record["load"]
         for role in ("buffer", "pipeline"):

@@ -40,7 +40,7 @@ Loaded = tuple[object, float]
 def loaded(repository: Path, *paths: Path) -> list[Loaded]:
     """The number of points or the refusal, and the peak memory in MiB, of loading each file in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", CODE, *paths], cwd=repository, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", CODE, *paths], cwd=repository, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return [tuple(json.loads(line)) for line in done.stdout.splitlines()]

@@ -1,0 +1,116 @@
+"""The throughput of a table that counts requests and gives the length of its runs: the one divided by the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from measure.findings import Finding
+from measure.formats.tables.by_law import HOLDS, LEAST, MOST, TIME_COLUMN, column_values, note, readings
+from measure.formats.tables.cells import TextTable
+from measure.formats.tables.column_names import (
+    OPEN_UNIT,
+    SPEEDS,
+    UNITS,
+    VOCABULARY,
+    ColumnRole,
+    any_of,
+    columns_option,
+    plain_name,
+    recognise,
+    unit_in_name,
+    weakly_recognised,
+    worded_name,
+)
+
+RATE = "requests/s"
+"""The name of the column that is added."""
+_DONE = r"total|completed|finished|successful|succeeded|done|all|count"
+_COUNT = re.compile(
+    rf"(?i:(?:{_DONE}|num|number_of|n|nr|no)_)*{any_of(VOCABULARY['words']['things'], or_one=True)}(?i:_(?:{_DONE}))*"
+    r"|(?i:(?:num_)?samples|completed)"
+)
+_LENGTH = re.compile(
+    r"(?i:(?:total|test|run|bench|benchmark|wall|clock|measured|elapsed)_)*"
+    rf"(?i:elapsed|duration|run_?time|time|seconds|secs|length)(?:_(?:in_)?(?:{'|'.join(UNITS['latency'])}|min))?"
+)
+_MINUTES = {"min": 60.0}
+
+
+def with_counted_rate(table: TextTable, declared: Collection[str], name: str) -> tuple[TextTable, list[Finding], str]:
+    """A table with its requests over the length of its runs in the place of both; a finding, and the quotient in words.
+
+    Unchanged where it has a rate or a bandwidth, more than one column or none of either kind, a length in an unknown
+    unit that N = X R does not tell, or where the quotient breaks that law. ``declared`` are columns with another role.
+    """
+    free = [c for c in table.header if c not in declared]
+    counts = [c for c in free if _COUNT.fullmatch(plain_name(c))]
+    lengths = [c for c in free if _LENGTH.fullmatch(plain_name(c))]
+    if len(counts) != 1 or len(lengths) != 1 or _has_rate(table, counts[0]):
+        return table, [], ""
+    number = column_values(table, ColumnRole("throughput", counts[0]))
+    unit = unit_in_name("latency", lengths[0]) or ("min" if plain_name(lengths[0]).endswith("_min") else None)
+    scale = _MINUTES.get(unit or "s") or UNITS["latency"][unit or "s"]
+    seconds = column_values(table, ColumnRole("latency", lengths[0], scale))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(seconds > 0, number / seconds, np.nan)
+    if not np.isfinite(rate).any() or not _is_length(
+        table, rate, number * seconds, lengths[0], is_told=unit is not None
+    ):
+        return table, [], ""
+    law = f"{counts[0]} / {lengths[0]}"
+    rows = tuple(
+        (line, {**cells, RATE: repr(float(x)) if np.isfinite(x) else ""})
+        for (line, cells), x in zip(table.rows, rate, strict=True)
+    )
+    header = (*(c for c in table.header if c not in (counts[0], lengths[0])), RATE)
+    as_seconds = "" if unit else ", taken in seconds, as N = X R then holds"
+    message = f"{name}: the throughput is {counts[0]!r} over {lengths[0]!r}{as_seconds}."
+    finding = note(
+        "counted-rate", message, f"if one column is the rate, say so: {columns_option(['throughput=COLUMN'])}"
+    )
+    return replace(table, header=header, rows=rows), [finding], law
+
+
+def _has_rate(table: TextTable, count: str) -> bool:
+    """Whether a column beside that of the counts is a throughput or a bandwidth by its name."""
+    for column in table.header:
+        role, worded = recognise(column), worded_name(column)
+        if role is not None and role.role in SPEEDS:
+            return True
+        if column != count and worded is not None and worded.is_sure and worded.column.role in SPEEDS:
+            return True
+    return False
+
+
+def _is_length(
+    table: TextTable, rate: NDArray[np.float64], product: NDArray[np.float64], length: str, *, is_told: bool
+) -> bool:
+    """Whether the column is the length of runs: not a mean time, a series' clock, or a length in another unit.
+
+    ``product`` is that of both columns, which is N where they are a rate and a mean time.
+    """
+    named = [role for c in table.header if (role := recognise(c)) is not None]
+    loads = [column_values(table, role) for role in named if role.role in ("depth", "clients", "jobs")]
+    rest = [c for c in table.header if c != length]
+    means = [role for role in named if role.role == "latency"] or weakly_recognised(rest, "latency")
+    if not means:
+        values = column_values(table, ColumnRole("", length))
+        clock = TIME_COLUMN.fullmatch(plain_name(length)) is not None and bool(np.all(np.diff(values) > 0))
+        is_mean = any(np.all(np.abs(product / n - 1) <= HOLDS) for n in loads)
+        return is_told and bool(loads) and not clock and not is_mean
+    outstanding = [n for n in (*loads, np.prod(loads, axis=0)) if np.all(n > 0)] if loads else []
+    if not outstanding:
+        return is_told
+    for mean in means:
+        least = 0.0 if is_told and mean.unit != OPEN_UNIT else LEAST
+        for n in outstanding:
+            ratios = [rate * column_values(table, reading) / n for reading in readings(mean)]
+            known = [ratio[np.isfinite(ratio)] for ratio in ratios]
+            if any(bool(np.all((r >= least) & (r <= MOST))) for r in known if len(r)):
+                return True
+    return False
