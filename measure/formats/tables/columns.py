@@ -357,13 +357,14 @@ _EXAMPLES = {"load": "", "throughput": "", "latency": ":ms", "block": ":KiB"}
 def _example(roles: Mapping[str, ColumnRole], lacking: Sequence[str], table: TextTable) -> str:
     """The declaration of a load, a throughput, a latency and what lacks, by the table's own columns.
 
-    Of a role without a column the first unused column of numbers is taken, or the word COLUMN; of a block a column of
-    sizes. Reads and writes that have a rate or a latency each need none of both.
+    Of a role without a column the first unused column of numbers that may be one is taken, or the word COLUMN; of a
+    block a column of sizes. Reads and writes that have a rate or a latency each need none of both.
     """
     rest = _rest(table.header, roles)
     plain = [c for c in rest if not (recognise(c) or worded_name(c) or unit_in_name("latency", c))]
-    free = [c for c in plain if table.rows and np.all(np.isfinite(column_values(table, ColumnRole("", c))))]
-    sizes = [f"block={c}:{unit}" for c in free if (unit := unit_in_name("block", c)) and "size" in c.lower()]
+    numbers = [c for c in plain if table.rows and np.all(np.isfinite(column_values(table, ColumnRole("", c))))]
+    sizes = [f"block={c}:{unit}" for c in numbers if (unit := unit_in_name("block", c)) and "size" in c.lower()]
+    free = [c for c in numbers if may_be_a_mean(c) or weakly_recognised([c], "depth")]  # no share, size or error count
     apart = {role for role, all_of in (("throughput", SPEEDS), ("latency", LATENCIES)) if {*all_of} & roles.keys()}
     parts = []
     for role, unit in _EXAMPLES.items():
