@@ -2,6 +2,7 @@
 
 python interval_coverage.py            1000 runs of each kind, half an hour on two cores; writes the tables
 python interval_coverage.py RUNS       as many runs, printed only
+python interval_coverage.py RUNS NAME  one row of the table of models
 """
 
 from __future__ import annotations
@@ -171,10 +172,10 @@ MODELS_HEAD = ("| `simulate(model)` | ± | holds W, Lq |", "|---|---:|---:|")
 METHODS_HEAD = (f"| holds W, Lq; ± | {' | '.join(QUEUES)} |", f"|---|{'---:|' * len(QUEUES)}")
 
 
-def rows_of_models(runs: int) -> Iterator[str]:
+def rows_of_models(runs: int, models: Mapping[str, Network] = MODELS) -> Iterator[str]:
     """A row a model: what ``simulate`` does if told nothing."""
     yield from MODELS_HEAD
-    for name, model in MODELS.items():
+    for name, model in models.items():
         truth = truth_of(model)
         row = coverage(model, runs=runs, truth=truth)
         source = "" if truth.kind == "exact" else f"; {LONG_RUN / 1e6:.0f} million"
@@ -196,6 +197,9 @@ TABLES = MappingProxyType({"methods": rows_of_methods, "models": rows_of_models}
 def main(arguments: list[str]) -> None:
     """Print each table as it grows; write it to the page when all runs were made."""
     runs = int(arguments[0]) if arguments else RUNS
+    if len(arguments) > 1:
+        sys.stdout.writelines(f"{line}\n" for line in rows_of_models(runs, {arguments[1]: MODELS[arguments[1]]}))
+        return
     for name, rows in TABLES.items():
         lines = []
         for line in rows(runs):
