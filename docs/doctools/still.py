@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parent.parent
 SWEEP = DOCS / "data" / "quick"
-"""A sweep of seven depths as `qsim knee . --out quick` leaves it."""
+"""A sweep of eight depths as `qsim knee . --out quick` leaves it."""
 FILE = DOCS / "_static" / "knee-throughput.svg"
 """The first of the pictures; the others are drawn with it."""
 TITLES = {"throughput": "Throughput over depth", "response": "Response time over depth"}
@@ -24,18 +24,22 @@ def still(folder: str) -> str:
     """The picture as Markdown on a page from which the docs lie in ``folder`` ("" for a page among them)."""
     fit = _compared().fit
     starts, ninety, peak = fit.knee.load, fit.ninety.load, fit.curve_parameters["Xmax"].estimate
-    points = ", ".join(
-        f"{1e-3 * x:.1f} k/s at depth {n:g}"
-        for n, x in zip(_compared().points.load, _compared().points.throughput_per_s, strict=True)
-    )
+    points = _compared().points
+    columns = {
+        "throughput": (1e-3 * points.throughput_per_s, ".1f", "k/s"),
+        "response": (1e6 * points.response_time_s, ".0f", "µs"),
+    }
     about = [
         f"queueing starts at depth {starts:.2g}" if starts else "",
         f"90 % of the peak at depth {ninety:.2g}" if ninety else "",
         f"peak {1e-3 * peak:.3g} k/s" if peak else "",
     ]
-    said = f"{', '.join(part for part in about if part)}. Measured: {points}."
-    what = f"of a drive, measured by qsim knee, with the 90 % band and both knees: {said}"
-    return "\n".join(f"![{title} {what}]({folder}_static/{_file(name).name})" for name, title in TITLES.items())
+    what = f"of a drive, measured by qsim knee, with the 90 % band and both knees: {', '.join(filter(None, about))}."
+    lines = []
+    for name, (column, digits, unit) in columns.items():
+        cells = (f"{y:{digits}} {unit} at depth {n:g}" for n, y in zip(points.load, column, strict=True))
+        lines.append(f"![{TITLES[name]} {what} Measured: {', '.join(cells)}.]({folder}_static/{_file(name).name})")
+    return "\n".join(lines)
 
 
 def draw() -> None:

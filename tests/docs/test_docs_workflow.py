@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from qsim_program import QSIM
+
+from qsim.installed import install_hint
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +95,39 @@ def test_a_tag_that_is_not_the_version_publishes_nothing(tag: str, fits: bool, r
     assert (ran.returncode == 0) == fits
 
 
+@pytest.mark.parametrize(("heading", "fits"), [("2027-01-15", True), ("unreleased", False)])
+def test_a_changelog_without_the_date_publishes_nothing(
+    heading: str, fits: bool, repository: Path, tmp_path: Path
+) -> None:
+    check = commands(_jobs(repository, "release")["build"])[1].replace("${{ github.ref_name }}", "v0.1.0")
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n## [0.1.0] - {heading}\n", encoding="utf-8")
+    ran = subprocess.run(["bash", "-e", "-c", check], cwd=tmp_path, check=False)
+    assert (ran.returncode == 0) == fits
+
+
+def test_the_source_archive_holds_what_its_makefile_and_its_tests_read(
+    repository: Path, require_module: Callable[[str, str], None]
+) -> None:
+    require_module("hatchling", "pip install hatchling")
+    builder = importlib.import_module("hatchling.builders.sdist").SdistBuilder(str(repository))
+    held = {file.distribution_path for file in builder.recurse_included_files()}
+    read = {*re.findall(r"\.ci/[\w-]+", (repository / "Makefile").read_text("utf-8"))}
+    read |= {".ci/run", ".github/workflows/release.yml", ".pre-commit-config.yaml", ".readthedocs.yaml", "CITATION.cff"}
+    assert read - held == set()
+
+
+def test_the_readme_of_the_index_installs_by_name_and_links_absolutely(
+    repository: Path, require_module: Callable[[str, str], None]
+) -> None:
+    require_module("hatch_fancy_pypi_readme", "pip install hatch-fancy-pypi-readme")
+    core = importlib.import_module("hatchling.metadata.core")
+    plugins = importlib.import_module("hatchling.plugin.manager").PluginManager()
+    shown = core.ProjectMetadata(str(repository), plugins).core.readme
+    assert install_hint("lab") in shown
+    assert "'.[lab]'" not in shown
+    assert re.findall(r"\]\((?!https://)[^)]*\)", shown) == []
+
+
 def test_hooks_run_what_lint_runs(repository: Path) -> None:
     (local,) = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
     hooks = " ".join(hook["entry"] for hook in local["hooks"])
@@ -106,4 +143,5 @@ def test_the_citation_is_of_the_version_that_is_released(repository: Path) -> No
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
     assert cited["version"] == project["version"]
     assert cited["license"] == project["license"]
+    assert cited["repository-code"] == project["urls"]["Source"]
     assert [author["name"] for author in cited["authors"]] == [author["name"] for author in project["authors"]]
