@@ -67,7 +67,7 @@ _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOT
 
 SLOW = (
     *("drives", "accuracy in short", "memories over a delay", "any load", "approximations", "heavy tails", "rounding"),
-    *("false alarms of changes", "losses found", "changes under other loads"),
+    *("surfaces", "false alarms of changes", "losses found", "changes under other loads"),
 )
 """Regions that take a minute or more."""
 

@@ -74,11 +74,12 @@ def pytest_make_collect_report(
 
 
 def _measures(item: pytest.Item) -> bool:
+    uses_tools = "require_tool" in getattr(item, "fixturenames", ())
     page = getattr(item, "callspec", None) and item.callspec.params.get("page")  # type: ignore[attr-defined]
-    if isinstance(page, Path):
+    if isinstance(page, Path) and uses_tools:  # it runs the page
         text = page.read_text(encoding="utf-8")
         return "qsim measure" in text or "<!-- needs: fio" in text
-    return "live" in item.keywords or "require_tool" in getattr(item, "fixturenames", ())
+    return "live" in item.keywords or uses_tools
 
 
 def missing(what: str, remedy: str) -> None:
