@@ -139,7 +139,7 @@ def sniff(text: str, name: str) -> Format:
         raise NoMeasurementError(f"{name} holds no measurement{cause}; settle that, then run the tool again")
     refusal = DataError if has_numbers(text) else NoMeasurementError
     raise refusal(
-        f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, {TOOLS}); "
+        f"{name} is neither a table with a header nor the output of a tool that is read ({_TOOLS}); "
         f"begins {begins!r}; {_THREE_COLUMNS}"
     )
 
@@ -188,6 +188,7 @@ def counted_characters(before: int, file: InputFile, where: str) -> int:
 
 
 _OF_A_TOOL: Mapping[Format, str] = {"fio": "fio", "mlc": "MLC", "sysstat": "iostat"}
+_TOOLS = ", ".join((*_OF_A_TOOL.values(), TOOLS))
 
 
 def _others_in(text: str) -> list[str]:

@@ -89,6 +89,13 @@ def test_every_field_file_has_its_right_answer_and_every_tool_that_is_read_a_fil
     assert {tool.name for tool in tools() if not tool.instead} <= named
 
 
+def test_every_tool_that_is_read_has_a_row_in_the_page_on_other_tools(repository: Path) -> None:
+    page = (repository / "docs" / "howto-read-other-tools.md").read_text("utf-8")
+    first = " ".join(re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE))
+    named = {tool.name for tool in tools() if not tool.instead}
+    assert {name for name in named if not re.search(rf"\b{name}\b", first, re.IGNORECASE)} == set()
+
+
 def known(*figures: float | None) -> list[float]:
     return [-1.0 if figure is None else figure for figure in figures]
 
