@@ -231,8 +231,8 @@ def _never_fail_to_encode() -> None:
             reconfigure(errors="replace")
 
 
-HELP = """Measure a drive or a memory, describe it as a queue, predict its curve and its knee, and hold the prediction
-against the hardware.
+HELP = """Measure a drive, a memory or a service, describe it as a queue, predict its curve and its knee, and hold the
+prediction against the hardware.
 
 \b
 Begin with:
