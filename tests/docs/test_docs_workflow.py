@@ -76,10 +76,12 @@ def test_actions_are_named_with_their_version(jobs: dict[str, Any]) -> None:
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in uses)
 
 
-def test_a_tag_publishes_what_the_release_check_built_and_tried(repository: Path) -> None:
+def test_a_tag_publishes_what_the_tests_passed_and_the_release_check_built_and_tried(repository: Path) -> None:
     release = _jobs(repository, "release")
+    assert (repository / release["tests"]["uses"]).name == "tests.yml"
+    assert "\n  workflow_call:\n" in (repository / release["tests"]["uses"]).read_text("utf-8")
     assert commands(release["build"])[-1] == "make release-check"
-    assert release["publish"]["needs"] == "build"
+    assert release["publish"]["needs"] == ["tests", "build"]
     assert commands(release["publish"]) == []
     for name in ("Makefile", ".ci/release-check"):
         assert "release-check" in (repository / name).read_text("utf-8")
