@@ -325,8 +325,10 @@ class Figure(Protocol):
         ...
 
 
-def with_interval(show: Figure, value: float, low: float | None, high: float | None, *, to: str = " to ") -> str:
-    """A number to two digits with the ends of its interval in the same unit, or to three; alone where three show none.
+def with_interval(
+    show: Figure, value: float, low: float | None, high: float | None, *, to: str = " to ", digits: int = 2
+) -> str:
+    """A number to ``digits`` with the ends of its interval in the same unit, or to three; alone where three show none.
 
     To three where two show none of the interval, or would round the number by more than an eighth of it: so products of
     printed numbers agree.
@@ -341,15 +343,27 @@ def with_interval(show: Figure, value: float, low: float | None, high: float | N
     '110 ms'
     """
     texts = {digits: [None if end is None else show(end, digits, value) for end in (low, high)] for digits in (2, 3)}
-    digits = 2
     if low is not None and high is not None and value:
         if texts[3][0] == texts[3][1]:
             return show(value, 3)
         unit = 10 ** (math.floor(math.log10(float(f"{abs(value):.1e}"))) - 1)  # of the second digit
         coarse = 4 * unit > high - low and show(value, 2) != show(value, 3)
-        digits = 3 if coarse or texts[2][0] == texts[2][1] else 2
+        digits = 3 if coarse or texts[2][0] == texts[2][1] else digits
     ends = interval_text(*texts[digits], to=to)
     return f"{show(value, digits)} ({ends})" if ends else show(value, digits)
+
+
+def measured_and_predicted(show: Figure, measured: float, value: float, low: float | None, high: float | None) -> str:
+    """Both to two digits, or to three where two hide on which side of an end of the band the measured value lies.
+
+    >>> measured_and_predicted(format_rate, 5.36e3, 5.95e3, 5.43e3, 6.47e3)
+    '5.36 k/s measured, 5.95 k/s (5.43 to 6.47) predicted'
+    >>> measured_and_predicted(format_rate, 6.36e3, 5.95e3, 5.43e3, 6.47e3)
+    '6.4 k/s measured, 6.0 k/s (5.4 to 6.5) predicted'
+    """
+    ends = [show(end, 2, value) for end in (low, high) if end is not None]
+    digits = 3 if show(measured, 2, value) in ends else 2
+    return f"{show(measured, digits)} measured, {with_interval(show, value, low, high, digits=digits)} predicted"
 
 
 def around(show: Callable[[Any], str], value: float, low: float | None, high: float | None) -> str:

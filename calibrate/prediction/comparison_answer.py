@@ -32,7 +32,16 @@ from measure.findings import curve_name
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
-from measure.units import Figure, counted, format_duration, format_percent, missed_text, significant, with_interval
+from measure.units import (
+    Figure,
+    counted,
+    format_duration,
+    format_percent,
+    measured_and_predicted,
+    missed_text,
+    significant,
+    with_interval,
+)
 from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
@@ -294,8 +303,8 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
     falls = isinstance(load, ClosedLoad) and not of_response and missed > 0
     falls = falls and measured < points.throughput_per_s[:i].max(initial=0.0)
     where = f"{f'{c.series}, ' if named else ''}{load.place_of(float(points.load[i]))}"
-    band = f"{show(float(measured), 2)} measured, {with_interval(show, *predicted)} predicted"
-    return f"{where}: {band}, {missed_text(missed)}{'; throughput falls there' if falls else ''}"
+    both = measured_and_predicted(show, float(measured), *predicted)
+    return f"{where}: {both}, {missed_text(missed)}{'; throughput falls there' if falls else ''}"
 
 
 def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:

@@ -111,14 +111,16 @@ def views_of(compared: SurfaceComparison) -> list[View]:
     views.append(_parameters(compared))
     bends = pd.DataFrame(knees(compared.surface, points.places))
     if len(bends):
-        bends = bends.rename(columns={"low": "knee_low", "high": "knee_high"})
+        ends = {"low": "knee_low", "high": "knee_high", "low90": "knee90_low", "high90": "knee90_high"}
+        bends = bends.rename(columns=ends)
         views.append(
             View(
                 "surface-knees",
                 "Knees",
-                "The depth N* at which both asymptotes cross, for each block size and share of reads.",
+                "Queueing starts at the depth N*, the idle latency times the peak; beside it the depth with 90 % of "
+                "the peak. All are read off the predicted curve of the block size and the share of reads.",
                 bends,
-                text=shown(bends, {"block_bytes": "block", "knee": "knee N*"}),
+                text=shown(bends, {"block_bytes": "block", "knee": "queueing starts, N*", "knee90": "90 % of peak at"}),
             )
         )
     return views

@@ -23,15 +23,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrate.fitting.readings import ninety_among
 from calibrate.inference.parameters import LEVEL, Array, Mask, quantity
 from calibrate.models.closed_models import DECLINE_FROM
 from calibrate.points import residuals_pct
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints
-from calibrate.surface.surface_fit import KNEES, Row, Surface, SurfacePrediction, Tabled, fit_surface, table_of
+from calibrate.surface.surface_fit import Row, Surface, SurfacePrediction, Tabled, fit_surface, table_of
 from measure.errors import DataError
-from measure.units import counted, format_percent, format_rate, with_interval
+from measure.units import counted, format_percent, format_rate, measured_and_predicted
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 STRETCHES, DEVIATIONS, NOISES = (0.5, 1.0, 2.0), (0.1, 0.2, 0.4, 0.8, 1.6), (0.001, 0.02, 0.1)
 """The grid of the likelihood: factors of the lengths, standard deviations of ln X around the plane, and its noise."""
+
+FAR_BEYOND, CURVE_LOADS = 1e4, 120
+"""The peak is the highest predicted throughput at so many loads up to this multiple of the deepest."""
 
 LARGEST = 600.0
 """The largest |ln X| around the points' mean, to avoid overflow."""
@@ -241,10 +245,11 @@ class SurfaceComparison(Tabled):
         lines, following = [], self.next()
         if self.judged.any():
             i = int(np.argmax(np.where(self.judged, np.abs(np.log1p(self.error_pct / 100)), -np.inf)))
-            p, seen = self.predicted, format_rate(float(self.points.throughput_per_s[i]), 2)
-            ends = (p.throughput_per_s[i], p.throughput_low_per_s[i], p.throughput_high_per_s[i])
-            band = with_interval(format_rate, *map(float, ends))
-            lines.append(f"WORST   {self.points.places.text(i)}: {seen} measured, {band} predicted")
+            p, seen = self.predicted, self.points.throughput_per_s[i]
+            ends = (seen, p.throughput_per_s[i], p.throughput_low_per_s[i], p.throughput_high_per_s[i])
+            lines.append(
+                f"WORST   {self.points.places.text(i)}: {measured_and_predicted(format_rate, *map(float, ends))}"
+            )
         return lines if following is None else [*lines, f"NEXT    {following}"]
 
     def __repr__(self) -> str:
@@ -308,15 +313,29 @@ def parameter_rows(surface: Surface) -> list[Row]:
 
 
 def knees(surface: Surface, places: Places) -> list[Row]:
-    """N* and N90 of every block size and share of reads among ``places``, with intervals; none without two depths."""
+    """N* and N90 of every block size and share of reads among ``places``, with intervals; none without two depths.
+
+    Both are read off the predicted curve: N* is its idle latency times its peak, which stand beside it. The intervals
+    are those of possible devices, and hold the estimate.
+    """
+    jobs = float(places.jobs.max())
     pairs = np.unique(np.column_stack([places.block_bytes, places.read_fraction]), axis=0)
-    ones = np.ones(len(pairs))
-    at = Places(pairs[:, 0], pairs[:, 1], ones, ones)
-    found, ninety = surface.knee(at), surface.ninety(at)
-    if found is None or ninety is None:
-        return []
-    names = ("block_bytes", "read_fraction", *KNEES)
-    return [dict(zip(names, map(float, row), strict=True)) for row in np.column_stack([pairs, *found, *ninety])]
+    found: list[Row] = []
+    for block, share in pairs.tolist():
+        loads = np.unique([*places.outstanding, *np.geomspace(1.0, FAR_BEYOND * places.outstanding.max(), CURVE_LOADS)])
+        at = Places(*np.broadcast_arrays(block, share, loads, jobs))
+        crossing, ninety = (limits(at.at(np.array([0]))) for limits in (surface.knee, surface.ninety))
+        if crossing is None or ninety is None:
+            return []
+        throughput = surface.predict(at).throughput_per_s
+        peak, idle = float(throughput.max()), 1.0 / float(throughput[0])
+        row: Row = {"block_bytes": block, "read_fraction": share, "peak_per_s": peak, "idle_latency_s": idle}
+        of_curve = (max(idle * peak, 1.0), ninety_among(loads, throughput))
+        for end, value, known in zip(("", "90"), of_curve, (crossing, ninety), strict=True):
+            low, high = float(known[1][0]), float(known[2][0])
+            row |= {f"knee{end}": value, f"low{end}": min(low, value), f"high{end}": max(high, value)}
+        found.append(row)
+    return found
 
 
 def compare_surface(

@@ -19,7 +19,7 @@ from calibrate.inference.weights import Known, Predictive, Quantity, Weights, pr
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
 from measure.errors import DataError
-from measure.units import format_bytes, format_rate, missed_text, plain_number
+from measure.units import format_bytes, format_duration, format_rate, missed_text, plain_number
 from qsim.result import Result, table
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "throughput_per_s": ("MEASURED", format_rate),
     **PREDICTED,
     **{name: (heading, lambda v: plain_number(v, 2)) for name, heading in KNEES.items()},
+    "peak_per_s": ("PEAK", format_rate),
+    "idle_latency_s": ("IDLE LATENCY", format_duration),
     "estimate": ("ESTIMATE", str),
     "interval": ("INTERVAL", str),
     "sure": ("", str),
@@ -180,14 +182,14 @@ class Surface:
         return weighted / own, weighted / np.sqrt(own)
 
     def knee(self, places: Places) -> tuple[Array, Array, Array] | None:
-        """The knee N* = R / D, idle latency times peak, at ``places`` (m,), and its interval; None at one depth."""
+        """N* = R / D of the structure alone, at ``places`` (m,), and its interval; None at one depth."""
         if len(self.used.places.values("outstanding")) == 1:
             return None
         loads, model = places.as_rows(), self.model
         return self._interval(lambda v: np.maximum(model.lone_s(v, loads) / model.busy_s(v, loads), 1.0))
 
     def ninety(self, places: Places) -> tuple[Array, Array, Array] | None:
-        """The depth at 90 % of the peak at ``places`` (m,), and its interval; None at one depth."""
+        """The structure's depth at 90 % of its peak, at ``places`` (m,), and its interval; None at one depth."""
         if len(self.used.places.values("outstanding")) == 1:
             return None
         return self._interval(lambda v: self.model.ninety(v, places.as_rows()))
