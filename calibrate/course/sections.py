@@ -7,7 +7,7 @@ measured, each beside its prediction from a few of the points, which the curve d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -34,6 +34,7 @@ from measure.sweep import Sweep
 from measure.units import counted, format_bandwidth, format_bytes, format_duration
 
 FIGURES = 5
+_KINDS: Mapping[str, type] = {"Drive": ClosedLoad, "Memory": MemoryLoad}
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,11 @@ class MeasuredPeak:
 
     def sentence(self) -> str:
         """Both readings, for a page that predicts the peak."""
-        first = f"Measured, {self.series}: the highest {self.load_type.rate_name} is {self.highest}, at {self.place}"
+        highest = f"the highest {self.load_type.rate_name} is {self.highest}, at {self.place}"
+        first = f"Measured in all suites, {self.series}: {highest}"
         if self.ninety is None:
             return f"{first}."
-        ninety = self.load_type.place(self.load_type.figure(self.ninety))
+        ninety = self.load_type.place(self.load_type.figure(self.ninety, 2))
         return f"{first}; 90 % of it is reached at {ninety}, read between measured points."
 
 
@@ -123,7 +125,7 @@ def _figures(compared: Comparison, peak: MeasuredPeak | None, moves: float = 0.0
     if peak is not None:
         if peak.ninety is not None:
             what = f"{load.heading} with 90 % of the highest throughput, read between measured points, {series}"
-            found.append(_beside(load.figure(peak.ninety), knee_figure(fit, knee=fit.ninety), what))
+            found.append(_beside(load.figure(peak.ninety, 2), knee_figure(fit, knee=fit.ninety), what))
         what = f"highest {load.rate_name}, measured at {peak.place}, {series}"
         found.append(_beside(peak.highest, peak_figure(fit), what))
     alone = judged(compared.measured, ["load", "latency_s"]).sort_values("load")
@@ -160,12 +162,15 @@ def _device(sections: Sequence[Section]) -> str:
 
 
 def _predicted(done: Sequence[Comparison]) -> tuple[str, ...]:
-    """The errors of the course's predictions of its own points."""
-    held = [c for c in done if isinstance(c.points.load_type, ClosedLoad) and c.held_out.any()]
-    held = held or [c for c in done if not c.is_open and c.held_out.any()]
-    if not held:
+    """The errors of the course's predictions of its own points, those of the drive and of the memory apart."""
+    held = [c for c in done if not c.is_open and c.held_out.any()]
+    parts = {name: [c for c in held if isinstance(c.points.load_type, kind)] for name, kind in _KINDS.items()}
+    there = {name: missed_sentences(some) for name, some in parts.items() if some}
+    if not there:
         return ("No curve over a load is predicted, so none checks a model.",)
-    return missed_sentences(held)
+    if len(there) == 1:
+        return next(iter(there.values()))
+    return tuple(f"{name}: {' '.join(sentences)}" for name, sentences in there.items())
 
 
 def _found(sections: Sequence[Section], apart: Sequence[Finding]) -> tuple[str, ...]:

@@ -197,6 +197,10 @@ def _row(made: Fit) -> dict[str, Any]:
     return {"points": len(made.used), **dict(zip(FIGURES, (*figures, *knee), strict=True)), "sure": sure}
 
 
+MODEL_COLUMNS = ("MODEL", "FIRMWARE", "CURVE", "CURVES", "KNEE", "PEAK", "IDLE LATENCY")
+PRODUCT = 0.01
+"""The relative precision to which a knee is the product of idle latency and peak."""
+
 MOST_ROWS = 10
 NOTHING_LEFT = 99.0
 """A loss of so many percent, beyond which none is named: a drive has hardly any throughput left."""
@@ -212,7 +216,7 @@ def fleet_answer(fleet: Fleet) -> list[str]:
         labelled("SEEN", _seen(fleet.powers)),
         *([labelled("NOTE", computed)] if (computed := _computed(drives)) else []),
         "",
-        models_table(drives),
+        _cut(MODEL_COLUMNS, model_rows(drives), 3),
     ]
     if len(odd):
         lines += ["", odd_table(odd)]
@@ -254,24 +258,31 @@ def _computed(drives: pd.DataFrame) -> str:
 def _middle(drives: pd.DataFrame) -> str:
     if (kinds := drives.groupby(LIKE, sort=False).ngroups) > 1:
         return f"of each of {kinds} kinds, below: unlike drives have none in common"
+    knee, peak, idle = _medians(drives)
+    return f"knee {knee}, peak {peak}, idle latency {idle} (medians)"
+
+
+def _medians(drives: pd.DataFrame) -> tuple[str, str, str]:
+    """Knee, peak and idle latency of a middle drive: its N* is the product of the other two, as each drive's is."""
     knee, peak, idle = (drives[name].median() for name in ("knee", "peak_per_s", "idle_latency_s"))
-    return f"knee {plain_number(knee, 2)}, peak {format_rate(peak)}, idle latency {format_duration(idle)} (medians)"
+    products = (drives["idle_latency_s"] * drives["peak_per_s"]).clip(lower=1.0)
+    if ((drives["knee"] / products - 1).abs() < PRODUCT).all():
+        knee = max(peak * idle, 1.0)
+    return plain_number(knee, 2), format_rate(peak), format_duration(idle)
 
 
-def models_table(drives: pd.DataFrame) -> str:
+def model_rows(drives: pd.DataFrame) -> list[tuple[str, ...]]:
     """A row for each model, firmware and curve: how many, and the medians."""
-    rows = [
+    several = drives["kind"].nunique() > 1
+    return [
         (
             *(str(group[name].iloc[0]) or "-" for name in ("model", "firmware")),
-            str(group["series"].iloc[0]) + (f", kind {group['kind'].iloc[0] + 1}" if drives["kind"].any() else ""),
+            str(group["series"].iloc[0]) + (f", kind {group['kind'].iloc[0]}" if several else ""),
             str(len(group)),
-            plain_number(group["knee"].median(), 2),
-            format_rate(group["peak_per_s"].median()),
-            format_duration(group["idle_latency_s"].median()),
+            *_medians(group),
         )
         for _, group in drives.groupby(LIKE, sort=False)
     ]
-    return _cut(("MODEL", "FIRMWARE", "CURVE", "CURVES", "KNEE", "PEAK", "IDLE LATENCY"), rows, 3)
 
 
 def odd_table(odd: pd.DataFrame) -> str:

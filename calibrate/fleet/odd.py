@@ -170,7 +170,7 @@ def with_oddness(
     tests = sum(int(common.sum()) + 1 for _, here, common in groups if len(here) >= LEAST)
     powers = []
     for (series, model, firmware, kind), here, common in groups:
-        power = Power(series, model, firmware, kind, len(here))
+        power = Power(series, model, firmware, kind + 1, len(here))
         if len(here) >= LEAST and common.any():
             level, known = false_alarms / tests, logs[here][:, common]
             values = np.column_stack([known, known.mean(axis=1)])
@@ -182,7 +182,7 @@ def with_oddness(
             *of_load, of_all = (_seen(*column, level) for column in zip(healthy, furthest, strict=True))
             power = replace(power, one_load_pct=max(of_load), all_loads_pct=of_all)
         powers.append(power)
-    return drives.assign(kind=kinds, odd=odd_texts), powers
+    return drives.assign(kind=kinds + 1, odd=odd_texts), powers
 
 
 def _groups(*columns: list[Any]) -> dict[tuple[Any, ...], Rows]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from calibrate.fleet.drives import fleet_answer
+from calibrate.fleet.drives import MODEL_COLUMNS, fleet_answer, model_rows
 from calibrate.fleet.odd import LIKE
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
-from calibrate.report.view import Section, View, shown
+from calibrate.report.view import FormattedTable, Section, View, shown
 from measure.origin import Provenance
 from qsim.result import LABEL
 
@@ -27,22 +28,29 @@ def section_of(fleet: Fleet) -> Section:
         line.removeprefix(line[:LABEL] if n else "") for n, line in enumerate(fleet_answer(fleet)[:4])
     )
     lead = f"{first}. Middle: {middle}. Odd: {odd}. Seen: {seen}."
+    names, rows = tuple(map(str.lower, MODEL_COLUMNS)), model_rows(fleet.drives)
+    models = pd.DataFrame(rows, columns=list(names))
+    text = FormattedTable(names, tuple(rows), (True, True, True, False, False, False, False), ())
     views = [
         View(
             "fleet-curves",
             "Throughput against like drives",
-            "A line an odd drive; the grey area holds 90 % of the others.",
+            "Each line is an odd drive; the grey area holds 90 % of the others.",
             fleet.drives,
             against_like(fleet),
         ),
         View(
-            "fleet-odd",
-            "Odd drives",
-            "Further from their like than chance allows.",
-            fleet.odd,
-            text=shown(fleet.odd[["drive", "series", "model", "odd"]], NAMES),
+            "fleet-models",
+            "Like drives",
+            "The medians of the curves that are compared with each other.",
+            models,
+            text=text,
         ),
     ]
+    if len(fleet.odd):
+        text = shown(fleet.odd[["drive", "series", "model", "odd"]], NAMES)
+        caption = "Further from their like than chance allows."
+        views.append(View("fleet-odd", "Odd drives", caption, fleet.odd, text=text))
     return Section("Fleet", views, (), Provenance(tool="qsim fleet"), lead, name="fleet")
 
 

@@ -181,7 +181,7 @@ def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> I
         yield Finding("lines-in-flight", "error", text, "a unit off by 1000.", units, series, float(load[peak]))
     else:
         where, unloaded = idle
-        text = f"at the peak {plain_number(lines[peak])} cache lines are in flight ({product}), "
+        text = f"at most {plain_number(lines[peak])} cache lines are in flight ({product}), "
         text += f"at the {where} {plain_number(lines[unloaded])}."
         yield Finding("lines-in-flight", "info", text, series=series, load=float(load[peak]))
 

@@ -18,7 +18,7 @@ import pandas as pd
 from measure.findings import Finding
 from measure.loads import ClosedLoad
 from measure.sweep import Sweep
-from measure.units import format_rate
+from measure.units import A_FACTOR, format_rate, plain_number
 
 LEVEL = 0.05
 UNREPEATED = 0.10
@@ -96,14 +96,16 @@ def _means(name: str, sweep: Sweep) -> list[Means]:
 
 
 def _finding(one: Means, other: Means, apart: float, seen: float) -> Finding:
-    factor = math.exp(abs(apart))
-    size = f"{factor:.2g} times" if factor > 1.5 else f"{100 * (factor - 1):.0f} %"
+    factor, explained = math.exp(abs(apart)), math.exp(seen)
+    size, noise = (
+        f"{plain_number(ratio, 2)} times" if factor > A_FACTOR else f"{100 * (ratio - 1):.0f} %"
+        for ratio in (factor, explained)
+    )
     rates = " and ".join(f"{format_rate(s['throughput_per_s'])} in {s['suite']}" for s in (one, other))
     return Finding(
         "suites-disagree",
         "warning",
-        f"{one['series']} at depth {one['load']:g}: {rates}, {size} apart where their noise explains "
-        f"{100 * (math.exp(seen) - 1):.0f} %.",
+        f"{one['series']} at depth {one['load']:g}: {rates}, {size} apart where their noise explains {noise}.",
         "the drive or the machine changed between the suites.",
         "take the interval of neither suite alone; measure both again on a quiet machine.",
         str(one["series"]),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from places import TESTS
 
-from calibrate.fleet.drives import _seen, fit_fleet, make_of
+from calibrate.fleet.drives import _seen, fit_fleet, make_of, model_rows
 from calibrate.fleet.odd import Power, apart, crowds, with_oddness
 from measure.origin import Provenance
 from measure.sweep import Sweep
@@ -85,7 +85,7 @@ def test_two_models_in_one_folder_are_judged_apart():
     table = pd.concat([curves(12, 1), 2 * curves(10, 2)], ignore_index=True)
     table.iloc[15, 3] *= 0.3
     found, powers = with_oddness(drives(22, model=""), table)
-    assert found["kind"].tolist() == [0] * 12 + [1] * 10
+    assert found["kind"].tolist() == [1] * 12 + [2] * 10
     assert list(found.index[found["odd"] != ""]) == [15]
     assert [p.drives for p in powers] == [12, 10]
 
@@ -179,3 +179,9 @@ def test_alarms_are_shared_among_all_loads_and_the_mean_of_each_kind_of_drive():
     beside = with_oddness(both, pd.concat([one, other], ignore_index=True), false_alarms=0.025)[1][0]
     assert (beside.drives, beside.one_load_pct) == (12, pytest.approx(alone.one_load_pct))
     assert beside.all_loads_pct == pytest.approx(alone.all_loads_pct)
+
+
+def test_the_middle_drives_queueing_starts_at_its_idle_latency_times_its_peak() -> None:
+    table = drives(3).assign(idle_latency_s=[1e-4, 2e-4, 3e-3], peak_per_s=[5e5, 1e5, 2e5], kind=1)
+    table["knee"] = table["idle_latency_s"] * table["peak_per_s"]  # 50, 20 and 600: the median is of no such drive
+    assert model_rows(table)[0][-3:] == ("40", "200 k/s", "200 µs")

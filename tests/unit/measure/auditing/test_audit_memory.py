@@ -95,7 +95,7 @@ def test_a_buffer_as_large_as_a_cache_fits_it() -> None:
 @pytest.mark.parametrize(
     ("lines", "severity", "load", "words"),
     [
-        ([4, 0.9], "info", 0, "at the peak 4 cache lines are in flight"),
+        ([4, 0.9], "info", 0, "at most 4 cache lines are in flight"),
         ([4, 0.89], "error", 1, "is 0.89 lines in flight"),
         ([20_000, 2], "info", 0, "at the longest delay 2"),
         ([20_001, 2], "error", 0, "more than any machine"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,6 +40,12 @@ def test_a_suite_off_by_a_third_is_found_and_the_largest_difference_comes_first(
     assert "in depth" in found[0].message
     assert "in tails" in found[0].message
     assert "apart where their noise explains" in found[0].message
+
+
+def test_a_large_difference_and_the_noise_beside_it_are_both_factors():
+    rng = np.random.default_rng(2)
+    found = disagreements({"depth": sweep(rng, 0.02), "tails": sweep(rng, 0.02, factor=2.5)})
+    assert re.search(r", 2\.\d times apart where their noise explains 1\.?\d* times\.$", found[0].message)
 
 
 @pytest.mark.parametrize(("factor", "found"), [(1.15, 0), (2.0, len(DEPTHS))])
