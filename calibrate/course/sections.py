@@ -31,7 +31,7 @@ from measure.loads import BufferSize, ClosedLoad, InjectedDelay, Load, MemoryLoa
 from measure.origin import Provenance, judged
 from measure.suites.runs import SuiteResults
 from measure.sweep import Sweep
-from measure.units import counted, format_bandwidth, format_bytes, format_duration
+from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_percent
 
 FIGURES = 5
 _KINDS: Mapping[str, type] = {"Drive": ClosedLoad, "Memory": MemoryLoad}
@@ -101,10 +101,11 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
         if one is not None:
             figures += _figures(one.comparison, measured_peak(one.comparison.series, comparisons), moved)
     figures += _largest(sections) if len(figures) < FIGURES else []
+    wider = (f"The intervals above include what differs between suites, ±{format_percent(100 * moves)}.",)
     return FrontPage(
         _device(sections),
         tuple(figures[:FIGURES]),
-        (*_predicted(comparisons), *_found(sections, apart)),
+        (*_predicted(comparisons), *(wider if drive and moves else ()), *_found(sections, apart)),
         None if whole is None else _view(whole),
     )
 
@@ -158,7 +159,7 @@ def _device(sections: Sequence[Section]) -> str:
     drives = dict.fromkeys(p.device for p in known if p.device)
     machine = dict.fromkeys(text for p in known for text in (p.cpu, p.kernel) if text)
     began = min((p.started_at for p in known if p.started_at), default="")
-    return "; ".join([*drives, *machine, *([f"measured {began[:16].replace('T', ' ')}"] if began else [])])
+    return "; ".join([*drives, *machine, *([f"measured {_minute(began)}"] if began else [])])
 
 
 def _predicted(done: Sequence[Comparison]) -> tuple[str, ...]:
@@ -225,7 +226,8 @@ def _sentences(plan: CoursePlan, results: SuiteResults) -> list[str]:
             continue
         memory = step.plan
         if memory.delays:
-            loaders = " or ".join(map(str, memory.loader_counts))
+            loaders = counted(memory.loader_counts[-1], "loader")
+            loaders = " or ".join([*map(str, memory.loader_counts[:-1]), loaders])
             lines.append(
                 "Memory: one thread chases pointers through a random ring of cache lines and times them, with "
                 f"{loaders} streaming through buffers of {format_bytes(memory.largest_bytes)} each and pausing for "
@@ -260,7 +262,13 @@ def _machine(results: SuiteResults) -> str:
     known = {"CPU": every[0].cpu, "kernel": every[0].kernel, "drive": "; ".join(d for d in drives if d)}
     facts = ", ".join(f"{name} {value}" for name, value in known.items() if value)
     tools = dict.fromkeys(f"{p.tool} {p.tool_version}".strip() for p in every)
-    return f"Machine: {facts}. Tools: {', '.join(t for t in tools if t)}. Begun {every[0].started_at}."
+    began = _minute(every[0].started_at)
+    return f"Machine: {facts}. Tools: {', '.join(t for t in tools if t)}. Begun {began}."
+
+
+def _minute(moment: str) -> str:
+    """A moment in ISO 8601 to the minute, to read."""
+    return moment[:16].replace("T", " ")
 
 
 _NOISE = "repeats-disagree"

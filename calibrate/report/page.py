@@ -180,7 +180,7 @@ def _section(section: Section, number: int) -> dict[str, Any]:
         "refused": dict(section.refused),
         "audit": section.findings,
         "provenance": _provenance(section.provenance),
-        "commands": list(section.provenance.commands),
+        "commands": list(dict.fromkeys(section.provenance.commands)),
     }
 
 

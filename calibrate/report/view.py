@@ -148,11 +148,14 @@ def _interval_text(row: Mapping[Any, Any], column: str) -> str:
         return text
     if np.isinf(high):
         return f"{text} ({quantity_text(column, low)} and more)"
+    ends = quantity_text(column, low), quantity_text(column, high)
+    if ends == (text, text):
+        return text
     below, above = float(value) - float(low), float(high) - float(value)
-    if above > 0 and 0.8 < below / above < 1.25:
-        percent = 100 * (below + above) / 2 / float(value)
-        return f"{text} ± {percent:.2g} %" if percent < 99.5 else f"{text} ± {percent:.0f} %"
-    return f"{text} ({quantity_text(column, low)} to {quantity_text(column, high)})"
+    percent = 100 * (below + above) / 2 / float(value)
+    if above > 0 and 0.8 < below / above < 1.25 and percent < 99.5:
+        return f"{text} ± {percent:.2g} %"
+    return f"{text} ({ends[0]} to {ends[1]})"
 
 
 def end_of(column: str, end: str) -> str:

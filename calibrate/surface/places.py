@@ -212,5 +212,6 @@ def check(places: Places, throughput: Array, name: str) -> None:
     fixed = " and ".join(f"one {WORDS[c]}" for c in ("block_bytes", "read_fraction", "outstanding") if c not in varying)
     line = "; over the depth alone: qsim compare" if varying == ["outstanding"] else ""
     raise DataError(
-        f"a surface needs several block sizes, mixes or depths, and {name} has {fixed}{line}; measure more: {MEASURE}"
+        f"a surface needs several block sizes, or several depths and mixes, and {name} has {fixed}{line}; measure "
+        f"more: {MEASURE}"
     )

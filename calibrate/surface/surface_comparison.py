@@ -27,6 +27,7 @@ from calibrate.fitting.readings import ninety_among
 from calibrate.inference.parameters import LEVEL, Array, Mask, quantity
 from calibrate.models.closed_models import DECLINE_FROM
 from calibrate.points import residuals_pct
+from calibrate.prediction.comparison_answer import mean_text
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints
@@ -229,14 +230,15 @@ class SurfaceComparison(Tabled):
         median, ninth = s.held_out_mdape_throughput_pct, s.held_out_p90_throughput_pct
         if median is None or ninth is None:
             return [f"{used}; nothing is left to compare with"]
-        rivals = ", ".join(f"{name} {format_percent(error)}" for name, error in self.baselines().items())
+        missed = mean_text(median)
+        missed += f" at the median, {mean_text(ninth)} at p90" if s.held_out_points > 1 else ""
+        rivals = ", ".join(f"{name} {mean_text(error)}" for name, error in self.baselines().items())
         repeated = "" if s.repeat_noise_pct is None else f"; repeats differ by {format_percent(s.repeat_noise_pct)}"
         inside, level = int(self.inside[self.judged].sum()), f"{100 * LEVEL:g} %"
         where = f"is inside its {level} band" if inside == 1 else f"are inside their {level} bands"
         return [
             f"{used}, {counted(s.held_out_points, 'point')} held out",
-            f"MISSED  {format_percent(median)} at the median, {format_percent(ninth)} at p90{repeated}"
-            f" (from the same points: {rivals})",
+            f"MISSED  {missed}{repeated} (from the same points: {rivals})",
             f"SURE?   {inside} of {counted(s.held_out_points, 'held-out point')} {where}",
         ]
 

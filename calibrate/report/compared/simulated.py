@@ -26,7 +26,7 @@ from calibrate.report.lines import Line, figure_of, lines_of
 from calibrate.report.view import FormattedTable, View, shown
 from calibrate.tails.results import QUANTILES, Tails
 from measure.sweep import Sweep, histograms
-from measure.units import format_duration
+from measure.units import format_duration, missed_text
 
 _CAPTION = (
     "Lines are simulated from the histogram at depth 1; the shade is where 90 % of what is measured should lie. "
@@ -57,7 +57,7 @@ def tail_text(tails: Tails) -> FormattedTable:
         row = [f"{p.load:g}"]
         for name in NAMES:
             seen = (
-                (format_duration(p.observed[name]), f"{p.residual_pct[name]:+.0f} %")
+                (format_duration(p.observed[name]), missed_text(p.residual_pct[name]))
                 if name in p.observed
                 else ("", "")
             )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
+import pytest
+
 from calibrate.inference.parameters import Estimate
-from calibrate.report.view import FormattedTable, Section, parameter_table, quantity_text
+from calibrate.report.view import FormattedTable, Section, parameter_table, quantity_text, shown
 
 
 def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
@@ -43,3 +46,17 @@ def test_a_section_without_curves_is_compared_where_it_says_why_there_are_none()
     assert not Section("measured").is_compared
     refused = Section("compared", refused={"a": "too few points"})
     assert refused.is_compared
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (9e3, 11e3, "10.0 k/s ± 10 %"),
+        (0.0, 20e3, "10.0 k/s (0 /s to 20.0 k/s)"),  # no percentage takes a rate below zero
+        (9.999e3, 10.001e3, "10.0 k/s"),
+        (5e3, 20e3, "10.0 k/s (5.00 k/s to 20.0 k/s)"),
+    ],
+)
+def test_an_interval_is_shown_where_the_digits_show_it(low: float, high: float, words: str) -> None:
+    table = pd.DataFrame({"throughput_per_s": [10e3], "throughput_low_per_s": [low], "throughput_high_per_s": [high]})
+    assert shown(table).rows == ((words,),)
