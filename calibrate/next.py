@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -146,8 +146,10 @@ def _half_width_text(width: float) -> str:
     return f"±{format_percent(100 * width)}" if width <= MOST_PERCENT else f"a factor of {1 + width:.2g} either way"
 
 
-def advice(points: Points) -> NextLoad | None:
+def advice(points: Points, between_runs: float = 0.0) -> NextLoad | None:
     """The load to measure next, by all of ``points``: never one of them. None where nothing would tell enough.
+
+    ``between_runs`` is that of the fit whose knee is printed: what moves between runs, which its interval holds.
 
     >>> from calibrate.points import points_of
     >>> from measure import load_dataset
@@ -156,7 +158,9 @@ def advice(points: Points) -> NextLoad | None:
     """
     if len(points) < points.load_type.least_points:
         return None
-    return next_load(fit_points(points, model_for(points, None)), measured=points.load.tolist())
+    made = fit_points(points, model_for(points, None))
+    made = replace(made, between_runs=max(made.between_runs, between_runs))
+    return next_load(made, measured=points.load.tolist())
 
 
 def next_load(

@@ -309,7 +309,7 @@ class Comparison(Result):
     @cached_property
     def next(self) -> NextLoad | None:
         """The load to measure next, given all points (:mod:`calibrate.next`)."""
-        return advice(self.points)
+        return advice(self.points, self.fit.between_runs)
 
     @property
     def split(self) -> str:

@@ -419,7 +419,7 @@ def verdict(c: Comparison) -> str:
         hidden_by_noise(c),
         f"{knee_sentence(c.fit)}.",
         f"{heading if curve_name(c.series) else f'{heading[0].upper()}{heading[1:]}'}.",
-        f"Missed: {_missed([c])}.",
+        f"Missed: {_missed([c])}." if c.held_out.any() else "",
         f"{_sure([c])}.",
         "" if c.truth is None else c.truth.sentence(),
         f"Some runs are flagged ({', '.join(flagged)}), and no model can be expected to hit them." if flagged else "",

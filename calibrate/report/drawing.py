@@ -303,9 +303,16 @@ def _scaled(value: float, title: str, *units: tuple[str, float]) -> Axis:
     return Axis(f"{title} ({unit})", factor)
 
 
+THOUSANDS = 2000.0
+"""An axis that reaches so many of a unit of time has the next larger unit."""
+
+
 def latency_axis(seconds: Array, name: str = "response time") -> Axis:
-    """A time in s, ms, µs or ns, whichever keeps the middle value between 1 and 1000."""
-    return _scaled(float(np.nanmedian(seconds)), name, ("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
+    """A time in s, ms, µs or ns, whichever keeps the middle value between 1 and 1000, unless others need the next."""
+    middle, finite = float(np.nanmedian(seconds)), seconds[np.isfinite(seconds)]
+    unit = 1000.0 ** np.floor(np.log10(middle) / 3) if middle > 0 else 1.0
+    sample = 1000 * middle if finite.max(initial=0.0) >= THOUSANDS * unit else middle
+    return _scaled(sample, name, ("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
 
 
 def rate_axis(per_second: Array, name: str, unit: str = "") -> Axis:

@@ -202,7 +202,7 @@ def last_lines(made: CalibratedCurves, more: str) -> list[str]:
 def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
     from calibrate.next import advice
 
-    return None if sweep is None else advice(calibrate.points_of(sweep, fit.series))
+    return None if sweep is None else advice(calibrate.points_of(sweep, fit.series), fit.between_runs)
 
 
 def fit_document(

@@ -70,10 +70,10 @@ def _description(info: DatasetInfo) -> str:
 
 
 def _document(info: DatasetInfo, *, in_full: bool = False) -> dict[str, Any]:
-    """What the catalogue holds; ``in_full`` the curves, by the names in the published table, and their points too."""
+    """What the catalogue holds; ``in_full`` the curves too, by the names that ``--series`` takes, and their points."""
     document = {k: v for k, v in asdict(info).items() if k not in ("columns", "units", "instead")}
     if in_full and info.curve:
-        sweep = measure.load_dataset(info.name, as_published=True)
+        sweep = measure.load_dataset(info.name)
         document |= {"series": list(sweep.series), "points": len(sweep)}
     return document
 

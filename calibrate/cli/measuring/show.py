@@ -202,7 +202,9 @@ def _next_lines(fits: Mapping[str, Fit]) -> list[str]:
     from calibrate.next import advice
     from calibrate.prediction.comparison_answer import next_text
 
-    wanted = next_text([(name, advice(f.points), f.knee) for name, f in fits.items() if f.points is not None])
+    wanted = next_text(
+        [(name, advice(f.points, f.between_runs), f.knee) for name, f in fits.items() if f.points is not None]
+    )
     return [labelled("NEXT", wanted)] if wanted else []
 
 

@@ -20,3 +20,9 @@ def test_the_list_says_over_what_load_each_was_measured(qsim):
     assert loads["003-ssd-read"] == "queue depth"
     assert loads["001-memory"] == "injected delay"
     assert loads["002-ssd-tails"] == loads["002-ssd-baseline"] == "(no curve)"
+
+
+def test_the_document_names_the_curves_as_the_text_and_the_other_commands_do(qsim):
+    names = qsim("datasets", "000-ssd", "--json").json["series"]
+    assert f"36 points of 12 curves: {', '.join(names)}" in qsim("datasets", "000-ssd").out
+    assert qsim("show", "--dataset", "000-ssd", "--series", names[0]).code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_up import open_sweep, points_at
 
@@ -14,7 +15,7 @@ from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.models.closed_models import OnsetPNorm
 from calibrate.models.memory_models import DelayLaw
-from calibrate.next import fourth_point, next_load
+from calibrate.next import advice, fourth_point, next_load
 from calibrate.prediction.comparison_answer import next_text
 from measure import Sweep
 from measure.loads import InjectedDelay
@@ -145,3 +146,16 @@ def test_a_narrower_knee_reads_as_narrower_where_two_digits_show_no_difference()
     assert wanted is not None
     knee = replace(wanted, half_width_then=wanted.half_width_now, knee_now=(1.26, 1.44), knee_then=(1.31, 1.39))
     assert knee.gain() == "a fit to all points then has the start of queueing in 1.31 to 1.39, not 1.26 to 1.44"
+
+
+def test_the_interval_of_the_knee_is_the_one_that_a_fit_to_the_same_points_prints() -> None:
+    noise = np.random.default_rng(5).lognormal(sigma=0.2, size=24)
+    loads = np.repeat(2.0 ** np.arange(8), 3)
+    rates = noise * (loads**-2.0 * 1e-8 + 4e5**-2.0) ** -0.5
+    table = {"load": loads, "repeat": np.tile(range(3), 8), "throughput_per_s": rates, "latency_s": loads / rates}
+    made = fit(Sweep(pd.DataFrame({"series": "a", **table})))
+    assert made.points is not None
+    wanted = advice(made.points, made.between_runs)
+    assert wanted is not None
+    assert wanted.knee_now == (made.knee.low, made.knee.high)
+    assert advice(made.points).knee_now != wanted.knee_now  # type: ignore[union-attr]

@@ -9,7 +9,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from calibrate.report.drawing import LARGEST, Drawing, depth_ticks, empty_figure, interval, load_scale, panels
+from calibrate.report.drawing import (
+    LARGEST,
+    Drawing,
+    depth_ticks,
+    empty_figure,
+    interval,
+    latency_axis,
+    load_scale,
+    panels,
+)
 from measure.loads import ArrivalRate, Bandwidth, Depth, Load
 
 
@@ -81,3 +90,11 @@ def test_loads_are_drawn_in_the_unit_that_their_axis_names(load: Load, most: flo
     assert scale.title == title
     assert scale.at(np.array([0.5 * most, most])) == pytest.approx([0.5 * shown, shown])
     assert scale.log == isinstance(load, Depth)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unit"),
+    [([20e-6, 30e-6, 10e-3], "ms"), ([20e-6, 300e-6, 1.9e-3], "µs"), ([60e-9, 200e-9], "ns"), ([1.0, 5000.0], "s")],
+)
+def test_times_on_an_axis_are_in_the_unit_that_a_person_says(seconds: list[float], unit: str) -> None:
+    assert latency_axis(np.array([*seconds, np.nan])).title == f"response time ({unit})"
