@@ -124,6 +124,8 @@ def with_p99(fit: Fit, curve: Prediction) -> Prediction:
     each = [_p99_at(fit, found, load, n) for n in curve.load.tolist()]
     middle = curve.response_time_s * np.array([ratio for ratio, _ in each])
     low, high = np.quantile([drawn for _, drawn in each], shares, axis=1, method="inverted_cdf")
+    if fit.never_waits:  # all that is known of it is that it is no less than a mean
+        low = np.minimum(low, curve.response_time_low_s)
     law = f"of a gamma law, with {'that scv' if knows_spread(fit) else 'an scv near 1 assumed'}"
     law = "as the histogram of depth 1" if fit.law is not None else law
     note = f"p99 is simulated: first come, first served, service {law}"

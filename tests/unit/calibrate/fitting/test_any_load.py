@@ -1,5 +1,7 @@
 """One closed sweep predicts what strangers and thinking users see, and refuses what it cannot know."""
 
+import re
+
 import numpy as np
 import pytest
 from made_up import points_at
@@ -162,7 +164,23 @@ def test_even_gaps_at_constant_service_hold_no_information_on_the_peak_and_the_f
     assert "hold no information on the peak: measure higher rates, until responses rise, or a closed test" in told
     assert any("not supported by these data" in doubt for doubt in flat.predict(Depth([8])).doubts)
     one = fit(evenly_spaced([15.0, 65.0, 90.0], [0.0104, 0.0103, 0.0107]), model="p-norm with onset, any load")
-    assert ", sure" not in "\n".join(repr(one).splitlines()[1:3])  # its narrow interval is the prior's
+    assert ", sure" not in "\n".join(repr(one).splitlines()[1:3])
+
+
+def test_what_is_assumed_of_a_peak_ends_no_interval_and_no_band() -> None:
+    """One server at 80 % of its peak and four at a fifth of theirs answer the same."""
+    sweep = evenly_spaced([10.0, 30.0, 50.0, 70.0, 80.0], [0.0101, 0.0099, 0.01, 0.0101, 0.01])
+    flat = fit(sweep, model="p-norm with onset, any load")
+    assert flat.peak.low > 80
+    assert (flat.peak.high, flat.knee.high) == (None, None)
+    assert re.search(r"PEAK    \d+ /s \(\d+ and more\), assumed", repr(flat))
+    four = flat.predict(Depth([4]))
+    assert four.throughput_low_per_s[0] < 100
+    assert 400 < four.throughput_high_per_s[0]
+    strangers = with_p99(flat, flat.predict(ArrivalRate([78.0])))
+    waits = solve(MMc(78.0, 100.0, 4))
+    assert strangers.response_time_low_s[0] < waits.W < strangers.response_time_high_s[0]
+    assert strangers.p99_low_s[0] < 0.02 < strangers.p99_high_s[0]
 
 
 def with_one_rate_beyond_the_peak(gaps: Gaps) -> Sweep:
