@@ -108,8 +108,8 @@ def fit_points(
     peak, noise = _known_peak(points, peak_per_s), points.noise()
     columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
     used: Any = {name: tuple(column.tolist()) for name, column in zip(USED, columns, strict=True)}
-    pairs = [(p, np.column_stack([p.load, p.throughput_per_s]).tolist()) for p in points.also]
-    also = [{**p.load_type.to_dict(), "points": of_kind} for p, of_kind in pairs]
+    seen = [(p, np.column_stack([p.load, p.throughput_per_s, p.response_time_s]).tolist()) for p in points.also]
+    also = [{**p.load_type.to_dict(), "points": of_kind} for p, of_kind in seen]
     plain = plain_p_norm(points) if peak is None and curve_model.plain is not None else None
     told = {ALSO: also, PLAIN: plain, CAPACITY: points.capacity_per_s}
     return Fit(

@@ -133,7 +133,7 @@ def reach(fit: Fit) -> int:
     if not isinstance(fit.load_type, ClosedLoad):
         delays = own_curve(fit, _delays(fit))
         return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()) * (1 - TIE))
-    deepest = max(fit.used) if fit.used else fit.crossing
+    deepest = fit.deepest or fit.crossing
     if deepest is None:
         raise DataError(f"{fit.series or 'the fit'} has no measured load and no knee, so no station; measure a depth")
     return math.ceil(COVERED * deepest * (1 - TIE))

@@ -175,9 +175,19 @@ class Fit(Result):
         """
         if not self.is_seen_through_chain:
             return self
-        means = (x * r for x, r in zip(self.used_throughput_per_s, self.used_response_s, strict=True))
-        details = {**self.details, PRESENT: max(means, default=1.0)}
+        details = {**self.details, PRESENT: self.deepest}
         return replace(self, load_type=Depth(), points=None, given=None, details=details, **NOTHING_USED)
+
+    @property
+    def deepest(self) -> float:
+        """The most requests present at a point that it was calibrated on, of whatever kind of load; 0 for none.
+
+        Where they vary that is their mean, L = X R.
+        """
+        is_set = isinstance(self.load_type, ClosedLoad) and not self.is_seen_through_chain
+        own = self.used if is_set else np.multiply(self.used_throughput_per_s, self.used_response_s)
+        others = [seen[:, 1] * seen[:, 2] for _, seen in self.also]
+        return float(np.nanmax(np.concatenate([[0.0], own, *others])))
 
     @property
     def is_seen_through_chain(self) -> bool:
@@ -211,7 +221,7 @@ class Fit(Result):
 
     @property
     def also(self) -> list[tuple[Load, Array]]:
-        """Other kinds of load that it was calibrated on, each with the loads and throughputs (m, 2)."""
+        """Other kinds of load that it was calibrated on, each with loads, throughputs and responses (m, 3)."""
         return [(load_from_dict(one), np.array(one["points"])) for one in self.details.get(ALSO, ())]
 
     def was_used(self, points: Points) -> Mask:
@@ -221,7 +231,7 @@ class Fit(Result):
             pair
             for load, seen in ((self.load_type, own), *self.also)
             if load.kind == points.load_type.kind and load.thinking_s == points.load_type.thinking_s
-            for pair in seen
+            for pair in seen[:, :2]
         ]
         measured = zip(points.load, points.throughput_per_s, strict=True)
         return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
@@ -240,8 +250,8 @@ class Fit(Result):
     @property
     def listed(self) -> str:
         """The calibration points of every kind of load: ``depths 1 and 8 and rates 30.0 /s and 80.0 /s``."""
-        others = (load.listed(seen[:, 0]) for load, seen in self.also)
-        return " and ".join([self.load_type.listed(self.used), *others])
+        others = (load.listed(seen[:, 0]) + load.who for load, seen in self.also)
+        return " and ".join([self.load_type.listed(self.used) + (self.load_type.who if self.also else ""), *others])
 
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:

@@ -154,7 +154,7 @@ def possible_devices(fit: Fit, count: int = SPREAD) -> PossibleDevices:
             f"kind of load; where it is over rates, fit it so: {so}"
         )
     top = reach(fit)
-    deepest = max(fit.used) if fit.used and not chained else top / COVERED
+    deepest = fit.deepest if fit.used and not chained else top / COVERED
     loads = np.unique(np.rint(np.geomspace(1, top, KNOTS)))
     logs, rows = drawn_devices(fit.device, loads, count=count)
     own = np.sqrt(fit.curve_model.process.own) * fit.table.misfit[rows]

@@ -145,7 +145,7 @@ def collapses_beyond(fit: Fit) -> float | None:
     """The load beyond which the throughput of a service may collapse; None for a device without that hazard."""
     if not (isinstance(fit.load_type, CountedLoad) and fit.used) or _declines(fit):
         return None
-    return max(*fit.used, fit.crossing or 0.0)
+    return max(fit.deepest, fit.crossing or 0.0)
 
 
 def _declines(fit: Fit) -> bool:
@@ -157,13 +157,13 @@ def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
     """Notes on unmeasured depths where throughput may decline."""
     load = fit.load_type
     is_service = isinstance(load, CountedLoad) and bool(fit.used)
-    covered = max(fit.used) if is_service else max((*fit.used, DECLINE_FROM - 1))
+    covered = fit.deepest if is_service else max((*fit.used, DECLINE_FROM - 1))
     if not isinstance(load, ClosedLoad) or _declines(fit) or loads.max() <= covered:
         return ()
     if is_service:
         return (
-            f"nothing is known beyond {load.at(covered)}, the most that were measured: many servers lose throughput "
-            f"there, and the bands allow for it; measure {load.more}",
+            f"nothing is known beyond {load.place(load.estimated_text(covered))}, the most that were measured: many "
+            f"servers lose throughput there, and the bands allow for it; measure {load.more}",
         )
     return (
         f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "

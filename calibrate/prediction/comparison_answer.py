@@ -150,7 +150,9 @@ def _basis(comparison: Comparison) -> str:
     if not comparison.held_out.any():
         return "fitted to its only point" if len(comparison.points) == 1 else "fitted to all of its points"
     if not comparison.is_own_kind:
-        return f"predicted from {fit.listed}, with another kind of load"
+        load = comparison.points.load_type
+        whose = f" ({load.plural}{load.who})" if load.who else ""
+        return f"predicted from {fit.listed}, with another kind of load{whose}"
     elsewhere = ", which are left out" if comparison.left_out else " of another run"
     where = " alone" if comparison.calibrated_here else elsewhere
     return f"predicted from {fit.listed}{where}"

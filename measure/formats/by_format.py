@@ -200,7 +200,7 @@ def _others_in(text: str) -> list[str]:
 
 def sweep_of(kind: Format, files: Sequence[InputFile], columns: Columns = None, units: Columns = None) -> Sweep:
     """The sweep in files of one format, its kind of load as ``columns`` tell it or as its points do."""
-    columns, told = told_apart(columns)
+    columns, told = told_apart(columns, of_table=kind == "table")
     for file in files if kind in _OF_A_TOOL else ():
         if others := _others_in(file.text):
             raise several_tools(file.name, [_OF_A_TOOL[kind], *others])

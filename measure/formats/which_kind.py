@@ -57,15 +57,33 @@ NEAR, THOUSAND = 0.02, 1000.0
 _COUNTS_REQUESTS = re.compile(r"(?i)depth|qd|outstanding|flight|jobs")
 
 
-def told_apart(columns: Mapping[str, str] | None) -> tuple[dict[str, str] | None, dict[str, str]]:
+def told_apart(
+    columns: Mapping[str, str] | None, *, of_table: bool = False
+) -> tuple[dict[str, str] | None, dict[str, str]]:
     """``columns`` without what they tell of the load, and that.
+
+    Those of a table keep ``think``: it may name the column of think times, and a time takes its place.
 
     >>> told_apart({"latency": "ms", "think": "1s"}), told_apart({"think": "0"})
     (({'latency': 'ms'}, {'think': '1s'}), (None, {'think': '0'}))
+    >>> told_apart({"think": "pause_ms"}, of_table=True)
+    ({'think': 'pause_ms'}, {})
     """
     given = dict(columns or {})
     told = {role: given.pop(role) for role in TOLD if role in given}
+    if of_table and "think" in told:
+        given["think"] = told["think"]
+        told = {role: text for role, text in told.items() if role != "think" or is_time(text)}
     return given or None, told
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is a time, as that of a think time."""
+    try:
+        parse_duration(text)
+    except ValueError:
+        return False
+    return True
 
 
 def of_its_kind(sweep: Sweep, told: Mapping[str, str]) -> Sweep:
@@ -84,12 +102,14 @@ def of_its_kind(sweep: Sweep, told: Mapping[str, str]) -> Sweep:
 
 
 def said(sweep: Sweep, kind: str) -> Sweep:
-    """The sweep of the ``kind`` that a column of its table says: closed, thinking, poisson or paced."""
+    """The sweep of the ``kind`` that a column of its table says: closed, thinking, poisson, paced, or a think time."""
     if kind == "closed":
         return _known(sweep, "no think time: told")
     if kind == "thinking":
         noun = sweep.load_type.plural if isinstance(sweep.load_type, Clients) else "users"
         return replace(sweep, load_type=Clients(think=None, noun=noun))
+    if is_time(kind):
+        return _told(sweep, kind)
     return _with_gaps(sweep, kind)
 
 
@@ -130,14 +150,14 @@ def _told(sweep: Sweep, text: str) -> Sweep:
     if think == 0:
         return _known(sweep, "no think time: told")
     cycle = (sweep.points["load"] / sweep.points["throughput_per_s"]).to_numpy(float)
-    if cycle.min() <= think:
+    of_cycles = np.array([o == computed("N / X") for o in sweep.points[ORIGIN["latency_s"]]])
+    if (cycle <= think * np.where(of_cycles, 1, 1 - OF_CYCLE)).any():  # a measured X may be rounded
         at = load.at(float(sweep.points["load"].iloc[int(cycle.argmin())]))
         raise DataError(
             f"{sweep.name}: nobody thinks for {format_duration(think)} here: N / X, the time of a whole cycle, is "
             f"{format_duration(cycle.min())} at {at}"
         )
     made, points = _thinking(load, think), sweep.points.copy()
-    of_cycles = np.array([o == computed("N / X") for o in points[ORIGIN["latency_s"]]])
     points.loc[of_cycles, "latency_s"] -= think  # what was computed as N / X holds the think time
     points.loc[of_cycles, ORIGIN["latency_s"]] = computed("N / X - Z")
     return _known(replace(sweep, points=points, load_type=made), f"{_who_think(made)}: told")
@@ -290,7 +310,7 @@ def _thinking(load: ClosedLoad, think: float) -> Clients:
 
 
 def _who_think(load: Clients) -> str:
-    return f"{load.plural} who think for {format_duration(load.thinking_s)}"
+    return load.plural + load.who
 
 
 def _known(sweep: Sweep, how: str) -> Sweep:

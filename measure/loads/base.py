@@ -125,7 +125,12 @@ class Load(ABC):
 
     def in_full(self, values: str) -> str:
         """As :meth:`place`, with how requests come where that is not plain: ``70 users who think for 1.00 s``."""
-        return self.place(values)
+        return self.place(values) + self.who
+
+    @property
+    def who(self) -> str:
+        """The words behind a number of clients who think, `` who think for 1.00 s``; else empty."""
+        return ""
 
     def places(self, values: str) -> str:
         """As :meth:`place`, where the words name several values."""

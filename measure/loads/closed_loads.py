@@ -197,8 +197,9 @@ class Clients(CountedLoad):
     def plural(self) -> str:
         return self.noun
 
-    def in_full(self, values: str) -> str:
-        return self.place(values) + (f" who think for {format_duration(self.think)}" if self.think else "")
+    @property
+    def who(self) -> str:
+        return f" who think for {format_duration(self.think)}" if self.think else ""
 
     def present(self, curves: Curves, load: float, scv: FloatArray | float) -> Present:
         if not self.think:

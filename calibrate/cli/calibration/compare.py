@@ -201,10 +201,10 @@ def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource], *, det
     return "\n".join(["\n\n".join(blocks), *tails_line(tails), labelled("AUDIT", audit), labelled("MORE", MORE)])
 
 
-def _kind(comparison: Comparison) -> tuple[str, bool]:
-    """The kind of load of the points: that of users who think is one of its own."""
+def _kind(comparison: Comparison) -> tuple[str, float]:
+    """The kind of load of the points: every think time is one of its own."""
     load = comparison.points.load_type
-    return load.kind, load.thinking_s > 0
+    return load.kind, load.thinking_s
 
 
 def _details(devices: Mapping[str, Device]) -> Iterator[str]:

@@ -323,7 +323,7 @@ def without_units(
     for column in header:
         found = [_split(row[column]) for _, row in cells]
         units = [unit for _, unit in found if unit]
-        bare = [cell for cell, (value, unit) in zip(cells, found, strict=True) if not unit and _is_figure(value)]
+        bare = [cell for cell, (value, unit) in zip(cells, found, strict=True) if not unit and _needs_unit(value)]
         if units and bare and all(unit in _TIMES for unit in units):
             _refuse_bare(column, *bare[0], units[0], name)
         if bare or not units:
@@ -342,6 +342,11 @@ def without_units(
         for (_, row), value in zip(cells, values, strict=True):
             row[column] = value or ""
     return names, [(line, {names[column]: cell for column, cell in row.items()}) for line, row in cells]
+
+
+def _needs_unit(value: str) -> bool:
+    """Whether a cell is a figure other than 0, which is 0 in any unit."""
+    return _is_figure(value) and value.strip("+-0.,") != ""
 
 
 def _refuse_bare(column: str, line: int, row: Mapping[str, str], unit: str, name: str) -> None:

@@ -74,6 +74,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("clients", rf"{_COUNTED}{any_of(_WORDS['clients'], or_one=True)}(?i:_count|_num)?"),
     ("jobs", rf"(?!(?i:job)$){_COUNTED}{any_of(_WORDS['jobs'], or_one=True)}(?i:_count|_num)?"),
     ("pipeline", any_of(_WORDS["pipelines"])),
+    ("think", rf"{_MEAN}{any_of(_WORDS['thinks'])}(?:{_TIME_UNIT})?"),
     ("delay", r"(?i:inject(?:ed|ion)?_?delay|delay)(?:_(?P<unit>cycles|ns|us))?"),
     ("arrival_rate", r"(?i:arrival_rate|asked_rate)(?i:_per_s)?"),
     ("latency", rf"{_LATENCY_MEAN}{_TIME_UNIT}{_THEN_MEAN}"),
@@ -268,7 +269,7 @@ def is_mean_in_flight(column: str) -> bool:
 # --- what the user declares -------------------------------------------------------------------------------------------
 
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
-_USUAL_UNIT = {"latency": "us", "bandwidth": "MB/s", "block": "KiB", "buffer": "KiB", "load": "ns"}
+_USUAL_UNIT = {"latency": "us", "think": "ms", "bandwidth": "MB/s", "block": "KiB", "buffer": "KiB", "load": "ns"}
 _MOST_NAMES = 20
 
 

@@ -68,7 +68,7 @@ def assign_roles(
         check_role(name)
     chosen = declared_roles(header, declared, units, where)
     tokens = counts_tokens(header)
-    found = [r for c in header if c not in declared.values() and (r := recognise(c)) is not None]
+    found = [r for c in header if c not in declared.values() and (r := recognise(c)) is not None and r.role != "think"]
     counts = [r for r in found if r.role in _COUNTS]
     fixed = len(table.rows) > 1 and all(np.ptp(column_values(table, r)) == 0 for r in counts)
     if not {*_COUNTS} & chosen.keys() and (fixed or not counts):

@@ -1,8 +1,8 @@
 """Which rows of a table belong together: those of one kind of load, of one curve, repeats, and copies of others.
 
 A table may hold one device under several kinds of load. A column ``kind`` names it in each row (closed, thinking, open,
-poisson, paced), or each row fills either the column of depths or that of rates. The rows of one kind are read as a
-table of their own.
+poisson, paced), each row fills either the column of depths or that of rates, or a column has the think time of each
+row: every think time is a kind, and 0 is closed. The rows of one kind are read as a table of their own.
 """
 
 from __future__ import annotations
@@ -18,8 +18,17 @@ import numpy as np
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.by_law import column_values, note
-from measure.formats.tables.cells import TextTable, block_bytes
-from measure.formats.tables.column_names import IN_CELLS, Roles, load_noun, plain_name, recognise
+from measure.formats.tables.cells import TextTable, block_bytes, number, with_points
+from measure.formats.tables.column_names import (
+    IN_CELLS,
+    ColumnRole,
+    Roles,
+    declared_role,
+    load_noun,
+    plain_name,
+    recognise,
+)
+from measure.formats.which_kind import is_time
 from measure.sweep import describe_series
 from measure.units import counted, format_bytes
 
@@ -40,7 +49,8 @@ _DIRECTIONS, _MEASURED = ("read", "write"), ("throughput", "bandwidth", "latency
 _COPIED = "no repeat agrees in every digit at every load; the copies add nothing."
 
 KIND = "kind"
-"""The role of the column, and its name."""
+THINK = "think"
+"""The roles of the columns that say a kind, and their names."""
 
 _KIND_NAMES = frozenset({KIND, "load_kind", "kind_of_load", "load_type", "loop"})
 _KIND_WORDS = {
@@ -49,6 +59,7 @@ _KIND_WORDS = {
     "poisson": ("poisson", "open", "open loop", "rate", "arrivals"),
     "paced": ("paced", "constant rate"),
 }
+_OF_RATES = ("poisson", "paced")
 _KINDS = {word: kind for kind, words in _KIND_WORDS.items() for word in words}
 _COUNTED = ("depth", "clients")
 _LOADS = ("load", "n", "concurrency")
@@ -58,24 +69,31 @@ _Rows = list[tuple[int, Cells]]
 
 
 def by_kind(
-    table: TextTable, columns: Mapping[str, str] | None, name: str
+    table: TextTable, columns: Mapping[str, str] | None, units: Mapping[str, str] | None, name: str
 ) -> dict[str, tuple[TextTable, dict[str, str]]]:
-    """The rows of each kind as a table, with the ``columns`` to read it by; empty where the table holds one kind.
+    """The rows of each kind as a table, with the ``columns`` to read it by; empty where no column says a kind.
 
-    Raises DataError for a declared column that is missing, or holds another word.
+    Raises DataError for a declared column that is missing, holds another word, or a think time that is none.
     """
     declared = dict(columns or {})
+    said = declared.pop(THINK, None)
     if (kinds := _kinds(table, declared.pop(KIND, None), name)) is None and "load" not in declared:
         kinds = _by_filled_column(table, declared)
+    if think := _think_column(table, said, (units or {}).get(THINK), of_rates=kinds is None, name=name):
+        kinds = _with_think_times(table, think, kinds, name)
     found: dict[str, tuple[TextTable, dict[str, str]]] = {}
     for kind in dict.fromkeys(kinds or ()):
         rows = [row for row, own in zip(table.rows, kinds or (), strict=True) if own == kind]
         header = tuple(
-            c for c in table.header if any(cells[c] for _, cells in rows) and not _says_kind(table, c, declared)
+            c
+            for c in table.header
+            if any(cells[c] for _, cells in rows)
+            and not _says_kind(table, c, declared)
+            and (think is None or c != think.column)
         )
         cells = tuple((line, {c: cells[c] for c in header}) for line, cells in rows)
         found[kind] = replace(table, header=header, rows=cells), _roles(header, kind, declared)
-    return found if len(found) > 1 or KIND in (columns or {}) else {}
+    return found if len(found) > 1 or KIND in (columns or {}) or think is not None else {}
 
 
 def _says_kind(table: TextTable, column: str, declared: Mapping[str, str]) -> bool:
@@ -100,6 +118,41 @@ def _kinds(table: TextTable, column: str | None, name: str) -> list[str] | None:
     return [_KINDS[cells[column].lower()] for _, cells in table.rows]
 
 
+def _think_column(
+    table: TextTable, said: str | None, unit: str | None, *, of_rates: bool, name: str
+) -> ColumnRole | None:
+    """The column of think times: that which was ``said``, unless a time was, or that which is named so.
+
+    One time in every row, in no unit, is none: the points tell it; nor are words, or what stands beside rates alone
+    (``of_rates``: rates are of no kind of their own). Raises DataError where the column or its unit is unknown.
+    """
+    if said is not None and is_time(said):
+        return None
+    if said is not None and said not in table.header:
+        raise DataError(f"{name} has no column {said!r} (declared as {THINK}), and {said!r} is no time, such as 1s")
+    known = {r.role: r for r in map(recognise, table.header) if r is not None}
+    if said is None and (THINK not in known or (of_rates and "arrival_rate" in known)):
+        return None
+    column = known[THINK] if said is None else ColumnRole(THINK, said)
+    values = column_values(table, column)
+    if said is None and not column.unit and (np.isnan(values).all() or np.ptp(values) == 0):
+        return column if (values == 0).all() else None
+    return declared_role(THINK, column.column, unit, name)
+
+
+def _with_think_times(table: TextTable, think: ColumnRole, kinds: list[str] | None, name: str) -> list[str]:
+    """The kind of each row, which is its think time unless it is one of rates. DataError for a cell that has none."""
+    found = []
+    rows = with_points(table, [think.column], name).rows
+    for (line, cells), kind in zip(rows, kinds or ["closed"] * len(rows), strict=True):
+        seconds = None if kind in _OF_RATES else number(cells[think.column], think, line, name)
+        if kind not in _OF_RATES and (seconds is None or seconds < 0):
+            what = f"the think time, in column {think.column!r}, is {'empty' if seconds is None else 'below zero'}"
+            raise DataError(f"{name}: line {line}: {what}; write 0 where nobody thinks")
+        found.append(kind if seconds is None else f"{seconds:.12g}s")
+    return found
+
+
 def _by_filled_column(table: TextTable, declared: Mapping[str, str]) -> list[str] | None:
     """The kind of each row, by which column it fills, numbers or rates; None where one fills both or neither."""
     roles = {c: found.role for c in table.header if (found := recognise(c)) is not None}
@@ -118,10 +171,10 @@ def _roles(header: tuple[str, ...], kind: str, declared: Mapping[str, str]) -> d
     roles = {
         role: column for role, column in declared.items() if column in header or role not in ("depth", "arrival_rate")
     }
-    role = "arrival_rate" if kind in ("poisson", "paced") else "depth"
+    role = "arrival_rate" if kind in _OF_RATES else "depth"
     load = roles.pop("load", None)
     known = {found.role for c in header if (found := recognise(c)) is not None} | roles.keys()
-    if load is None and role not in known:
+    if load is None and not known & ({*_COUNTED} if role == "depth" else {role}):
         load = next((c for c in header if _may_be_load(c)), None)
     return roles if load is None else {**roles, role: load}
 

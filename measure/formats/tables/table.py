@@ -99,9 +99,10 @@ def csv_sweep(
     names, cells = without_units(table.header, table.rows, name)
     table = replace(table, header=tuple(names.values()), rows=tuple(cells))
     columns = None if columns is None else {role: names.get(column, column) for role, column in columns.items()}
-    if parts := by_kind(table, columns, name):
+    if parts := by_kind(table, columns, units, name):
         found = [said(_of_one_kind(part, roles or None, units, name), kind) for kind, (part, roles) in parts.items()]
         return of_several_kinds(found) if len(found) > 1 else found[0]
+    columns = {role: column for role, column in (columns or {}).items() if role != "think"} or None
     return _of_one_kind(table, columns, units, name)
 
 

@@ -132,6 +132,80 @@ def test_users_who_think_stand_beside_those_who_do_not(tmp_path: Path) -> None:
         assert fit(sweep).parameters["Xmax"].estimate == pytest.approx(PEAK, rel=0.03)
 
 
+def of_think_times(tmp_path: Path, header: str = "clients,think_ms,rps,avg_ms") -> Path:
+    """Clients who think for 0, 100 and 1000 ms at four servers of 10 ms, by exact analysis."""
+    rows = [f"{n},0,{min(n, SERVERS) / SERVICE},{1e3 * max(1, n / SERVERS) * SERVICE}" for n in (1, 2, 4, 8)]
+    for think_ms, clients in ((100, (5, 20, 40, 60)), (1000, (10, 100, 300, 420, 500))):
+        for n in clients:
+            exact = solve(MMcN(population=n, think_time=think_ms / 1e3, service_time=SERVICE, servers=SERVERS))
+            rows.append(f"{n},{think_ms},{exact.throughput},{1e3 * exact.W}")
+    return written(tmp_path, "\n".join([header, *rows, ""]))
+
+
+def test_every_think_time_of_a_column_is_a_kind_of_load_and_all_calibrate_one_device(tmp_path: Path) -> None:
+    sweep = load(of_think_times(tmp_path))
+    assert [s.load_type.thinking_s for s in (sweep, *sweep.also)] == [0, 0.1, 1]
+    made = fit(sweep)
+    assert "20, 40 and 60 clients who think for 100 ms and 10, 100" in made.listed
+    assert made.figures["R1"].estimate == pytest.approx(SERVICE, rel=0.02)
+    assert made.figures["Xmax"].estimate == pytest.approx(PEAK, rel=0.02)
+    users = [40, 120, 200]
+    exact = [solve(MMcN(population=n, think_time=0.3, service_time=SERVICE, servers=SERVERS)).W for n in users]
+    assert made.predict(Clients(users, think=0.3)).response_time_s == pytest.approx(exact, rel=0.04)
+    compared = compare(sweep.also[1], fitted=fit(sweep, [1, 8, 20, 60]))
+    assert (np.abs(compared.residual_response_pct) < 10).all()
+
+
+def test_the_requests_present_under_every_kind_of_load_are_covered(tmp_path: Path) -> None:
+    made = Fit.from_dict(fit(load(of_think_times(tmp_path))).to_dict())
+    assert made.deepest == pytest.approx(100, rel=0.01)  # X R of 500 clients who think for a second
+    rates = [300.0, 380.0]
+    assert made.predict(ArrivalRate(rates)).response_time_s == pytest.approx(response_at(rates), rel=0.05)
+    assert not made.predict([16]).notes
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "units"),
+    [
+        ("clients,think,rps,avg_ms", {"think": "think"}, {"think": "ms"}),
+        ("clients,pause_ms,rps,avg_ms", {"think": "pause_ms"}, None),
+        ("clients,Think time (ms),rps,avg_ms", None, None),
+    ],
+)
+def test_a_column_of_think_times_may_be_said(tmp_path: Path, header: str, columns, units) -> None:
+    sweep = load(of_think_times(tmp_path, header), columns, units)
+    assert [s.load_type.thinking_s for s in (sweep, *sweep.also)] == [0, 0.1, 1]
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "said"),
+    [
+        ("think_ms", "-5", "line 4: the think time, in column 'think_ms', is below zero; write 0 where nobody thinks"),
+        ("think_ms", "", "line 4: the think time, in column 'think_ms', is empty"),
+        ("think_ms", "long", "'long' in line 4, column 'think_ms' is not a number"),
+        ("think_ms", "1 s", "'1 s' in line 4, column 'think_ms' is not a number"),
+        ("think_ms", "5000", "nobody thinks for 5.00 s here: N / X, the time of a whole cycle, is 1.01 s at 100"),
+        ("think", "1000", "the unit of column 'think' .think. is not in its name; say it, for example think=think:ms"),
+        ("think", "1000ms", "'100' in line 3, column 'think' has no unit, and others have ms"),
+    ],
+)
+def test_a_think_time_that_is_none_is_refused(tmp_path: Path, header: str, cell: str, said: str) -> None:
+    rows = f"1,0,100,10\n20,100,181.197,10.3771\n100,{cell},99.004,10.06\n"
+    with pytest.raises(DataError, match=said):
+        load(written(tmp_path, f"clients,{header},rps,avg_ms\n{rows}"))
+
+
+def test_one_think_time_in_every_row_is_read_too_and_a_rounded_throughput_holds_it(tmp_path: Path) -> None:
+    sweep = load(written(tmp_path, "clients,think_ms,rps,avg_ms\n1,1000,1.0,10\n100,1000,99,10.06\n"))
+    assert (sweep.load_type, sweep.also) == (Clients(think=1.0), ())
+
+
+def test_threads_beside_clients_are_not_multiplied_in_the_rows_of_a_kind(tmp_path: Path) -> None:
+    rows = "closed,2,1,100,10\nclosed,2,8,400,20\nthinking,2,20,181.197,10.3771\nthinking,2,40,343.098,16.5848\n"
+    sweep = load(written(tmp_path, f"kind,threads,clients,rps,avg_ms\n{rows}"))
+    assert [s.points["load"].tolist() for s in (sweep, *sweep.also)] == [[1, 8], [20, 40]]
+
+
 def test_a_word_that_is_no_kind_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 3: 'often' is no kind of load; write closed, thinking, poisson, paced"):
         load(written(tmp_path, TABLE.replace("closed,8", "often,8")), {"kind": "kind"})
