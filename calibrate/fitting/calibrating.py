@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.fit import ALSO, CAPACITY, NOTHING_USED, USED, Fit
+from calibrate.fitting.fit import ALSO, CAPACITY, LONE_SCV, NOTHING_USED, USED, Fit
 from calibrate.fitting.own_load import PLAIN, SHARED, plain_p_norm
 from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import LEVEL, LOWEST_LEVEL, Estimate
@@ -112,6 +112,7 @@ def fit_points(
     also = [{**p.load_type.to_dict(), "points": of_kind} for p, of_kind in seen]
     plain = plain_p_norm(points) if peak is None and curve_model.plain is not None else None
     told = {ALSO: also, PLAIN: plain, CAPACITY: points.capacity_per_s}
+    alone = {} if points.closed.alone is None else {LONE_SCV: points.closed.alone.scv}
     return Fit(
         model=curve_model.name,
         assumption=curve_model.assumption + (SHARED if plain else ""),
@@ -124,7 +125,7 @@ def fit_points(
         points=points,
         between_runs=points.between_runs,
         known_peak_per_s=peak,
-        details={name: fact for name, fact in told.items() if fact},
+        details={name: fact for name, fact in told.items() if fact} | alone,
         **used,
     )
 

@@ -48,7 +48,10 @@ PRESENT = "most requests present"
 """The key in a device's details of the highest mean number present, X R, that was measured."""
 
 ALSO = "also calibrated on"
-"""The key in a fit's details of points under other kinds of load: each load with ``points`` of load and throughput."""
+"""The key in a fit's details of points under other loads: each with ``points`` of load, throughput and response."""
+
+LONE_SCV = "scv of lone requests"
+"""The key in a fit's details of the squared coefficient of variation of the latencies at depth 1."""
 
 CAPACITY = "capacity, 1/s"
 """The throughput where a higher rate was asked for; it tells the peak, of which no rate that was served need tell."""
@@ -188,6 +191,11 @@ class Fit(Result):
         own = self.used if is_set else np.multiply(self.used_throughput_per_s, self.used_response_s)
         others = [seen[:, 1] * seen[:, 2] for _, seen in self.also]
         return float(np.nanmax(np.concatenate([[0.0], own, *others])))
+
+    @property
+    def is_under_any_load(self) -> bool:
+        """Whether the spread of service times is fitted, with points that are seen through the chain."""
+        return self.model.startswith(ANY_LOAD)
 
     @property
     def is_seen_through_chain(self) -> bool:

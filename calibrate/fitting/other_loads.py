@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from calibrate.fitting.device_station import COVERED, KNOTS, reach
-from calibrate.fitting.fit import PEAK, Fit
+from calibrate.fitting.fit import LONE_SCV, PEAK, Fit
 from calibrate.fitting.own_load import drawn_devices, is_own_kind, own_curve
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
@@ -24,7 +24,6 @@ from calibrate.inference.weights import SPREAD, normal_nodes
 from calibrate.models.choice import ANY_LOAD
 from calibrate.models.closed_models import ONSET, OnsetPNorm
 from calibrate.models.through_chain import NOT_SERVED, SCV, SCV_LOG_SD
-from calibrate.points import ClosedFacts
 from measure.errors import DataError
 from measure.findings import curve_name
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, PeakShare
@@ -163,7 +162,7 @@ def possible_devices(fit: Fit, count: int = SPREAD) -> PossibleDevices:
     spacing = COARSE if chained else FINE
     n = nodes(top, spacing)
     curves = Curves(n, Curves(loads, logs).log_rates_at(n), deepest, spacing)
-    if fit.model.startswith(ANY_LOAD):
+    if fit.is_under_any_load:
         return PossibleDevices(curves, fit.table.values[rows, SCV], own)
     return PossibleDevices(curves, unknown if known is None else np.full(count, known), own)
 
@@ -172,13 +171,12 @@ def _known_scv(fit: Fit) -> float | None:
     """The squared coefficient of variation of lone requests; None where nothing tells it."""
     if fit.law is not None:
         return law_from_dict(fit.law).scv
-    facts = None if fit.points is None else fit.points.facts
-    return facts.alone.scv if isinstance(facts, ClosedFacts) and facts.alone is not None else None
+    return fit.details.get(LONE_SCV)
 
 
 def knows_spread(fit: Fit) -> bool:
     """Whether the spread of service times is measured or fitted."""
-    return fit.is_seen_through_chain or _known_scv(fit) is not None
+    return fit.is_under_any_load or _known_scv(fit) is not None
 
 
 def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Array:
@@ -245,7 +243,7 @@ def _remarks(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
     """What the prediction assumes."""
     known = _known_scv(fit)
     spread = "service times may vary little or much (measure depth 1 with a histogram to narrow this)"
-    if fit.is_seen_through_chain:
+    if fit.is_under_any_load:
         spread = f"service times have an scv near {found.middle_scv:.2g}, as fitted"
     if known is not None:
         spread = f"service times have an scv of {known:.2g}, as the latencies at depth 1"

@@ -444,3 +444,20 @@ def test_a_rate_that_a_possible_queue_does_not_serve_has_no_end_in_text_and_repo
     page = report.read_text(encoding="utf-8")
     assert "inf ns" not in page
     assert " and more)" in page
+
+
+def test_a_fit_on_file_keeps_the_spread_of_lone_requests_and_predicts_as_its_points(qsim, tmp_path):
+    path, kept = tmp_path / "four.csv", tmp_path / "four.json"
+    path.write_text("clients,rps,avg_ms,latency_sd_ms\n1,100,10,1\n4,400,10,1\n8,400,20,\n32,400,80,\n")
+    qsim("fit", str(path), "--out", str(kept))
+    asked = ("--at", "380/s", "--json")
+    assert qsim("predict", str(kept), *asked).json["points"] == qsim("predict", str(path), *asked).json["points"]
+    assert "an scv of 0.01, as the latencies at depth 1" in qsim("predict", str(kept), "--at", "380/s").out
+
+
+def test_a_spread_that_was_fitted_to_several_kinds_is_said_to_be(qsim, tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text(MIXED)
+    out = qsim("predict", str(path), "--at", "150/s").out
+    assert ", as fitted" in out
+    assert "an scv near 1 assumed" not in out
