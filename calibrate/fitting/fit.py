@@ -50,6 +50,9 @@ PRESENT = "most requests present"
 ALSO = "also calibrated on"
 """The key in a fit's details of points under other loads: each with ``points`` of load, throughput and response."""
 
+TAILS = "p99 over the mean"
+"""The key in a fit's details of loads whose p99 was measured, each with its ratio to the mean."""
+
 LONE_SCV = "scv of lone requests"
 """The key in a fit's details of the squared coefficient of variation of the latencies at depth 1."""
 

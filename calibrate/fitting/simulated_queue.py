@@ -7,18 +7,21 @@ once. The structures of :mod:`calibrate.tails` have several stations and run on 
 Under arrivals, or users who think, a mean does not tell the percentiles. ``with_p99`` simulates servers that work as
 the device does alone and at its peak, X(1) and X_peak, in order of arrival with its law of service: on one queue, or
 with a queue each, whichever mean is nearer to that of the chain. Their ratio of p99 to the mean is that of the device.
+Stations in series have the means of servers with a queue each, and a shorter tail, so they are tried too where a p99
+was measured: what is chosen then is near both to the mean and to each p99 over its mean.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from calibrate.fitting.device_station import LEAST_SCV, law_of
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import TAILS, Fit
 from calibrate.fitting.other_loads import PossibleDevices, knows_spread, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
@@ -30,6 +33,8 @@ CUSTOMERS = 60_000
 SHARES = (0.5, 0.99)
 DRAWN, FEWER, MORE = 16, 20_000, 300_000
 """Possible devices that are simulated for a band, the requests of each, and those of the device in the middle."""
+MOST_SCV, MOST_STATIONS, MOST_CLIENTS = 4.0, 16, 1000
+"""The largest scv that a p99 tells, and the most stations in series, and clients of a measured p99, to simulate."""
 Z95 = 1.96
 """Half the width of a 95 % interval, in standard errors."""
 
@@ -94,17 +99,27 @@ class _Servers:
 
     def mean_and_p99(self, load: ArrivalRate | ClosedLoad, value: float, queues: Queues, count: int) -> Array:
         """Mean and p99 (2,) of the response under a ``value`` of the load."""
-        device = Station(self.law, servers=self.servers, queues=queues)
+        if queues == "series":
+            each = Gamma(self.law.mean / self.servers, max(self.law.scv, LEAST_SCV) * self.servers)
+            device = {f"station {i + 1}": Station(each) for i in range(self.servers)}
+        else:
+            device = {"device": Station(self.law, servers=self.servers, queues=queues)}
         if isinstance(load, ArrivalRate):
             law = Deterministic(1 / value) if load.gap_scv == 0 else value
-            network = Network({"device": device}, Arrivals(law))
+            network = Network(device, Arrivals(law))
         else:
-            network = Network({"think": Delay(load.thinking_s + self.rest), "device": device}, max(round(value), 1))
+            away = load.thinking_s + self.rest
+            network = Network({**({"away": Delay(away)} if away else {}), **device}, max(round(value), 1))
         found = simulate(network, customers=count, seed=1, engine="compiled", allow_short=True)
         return self.rest + np.array([float(found.W), found.quantile(SHARES[1])])
 
 
-Queues = Literal["shared", "random"]
+Queues = Literal["shared", "random", "series"]
+IN_WORDS: Mapping[Queues, str] = {
+    "shared": "one queue",
+    "random": "a queue each",
+    "series": "stations one after another",
+}
 
 
 def with_p99(fit: Fit, curve: Prediction) -> Prediction:
@@ -120,40 +135,78 @@ def with_p99(fit: Fit, curve: Prediction) -> Prediction:
     load = curve.load_type
     if not isinstance(load, ArrivalRate | ClosedLoad) or not (isinstance(load, ArrivalRate) or load.thinking_s):
         return curve
-    found, shares = possible_devices(fit, DRAWN), fit.shares
-    each = [_p99_at(fit, found, load, n) for n in curve.load.tolist()]
-    middle = curve.response_time_s * np.array([ratio for ratio, _ in each])
-    low, high = np.quantile([drawn for _, drawn in each], shares, axis=1, method="inverted_cdf")
+    found, shares, lone = possible_devices(fit, DRAWN), fit.shares, _scv_by_p99(fit)
+    served = found if lone is None else replace(found, scv=np.full(len(found.scv), lone))
+    devices = _devices(fit, served.curves.log_rate, served.scv)
+    middle = _devices(fit, served.middle.log_rate, np.array([served.middle_scv]))[0]
+    missed = _missed(fit, middle)
+    each = [_p99_at(load, n, found, middle, devices, missed) for n in curve.load.tolist()]
+    p99 = curve.response_time_s * np.array([ratio for _, ratio, _ in each])
+    low, high = np.quantile([drawn for *_, drawn in each], shares, axis=1, method="inverted_cdf")
     if fit.never_waits:  # all that is known of it is that it is no less than a mean
         low = np.minimum(low, curve.response_time_low_s)
     law = f"of a gamma law, with {'that scv' if knows_spread(fit) else 'an scv near 1 assumed'}"
+    law = law if lone is None else f"of a gamma law, with an scv of {lone:.2g}, by the p99 at depth 1"
     law = "as the histogram of depth 1" if fit.law is not None else law
     note = f"p99 is simulated: first come, first served, service {law}"
-    ends = np.minimum(low, middle), np.maximum(high, middle)
-    return replace(curve, p99_s=middle, p99_low_s=ends[0], p99_high_s=ends[1], notes=(*curve.notes, note))
+    if any(missed.values()):
+        chosen = {queues for queues, *_ in each}
+        most = math.expm1(max(missed[queues] for queues in chosen))
+        ways = " or ".join(IN_WORDS[queues] for queues in IN_WORDS if queues in chosen)
+        note += f"; {ways}, by the measured p99, which it misses by {100 * most:.0f} %"
+    ends = np.minimum(low, p99), np.maximum(high, p99)
+    return replace(curve, p99_s=p99, p99_low_s=ends[0], p99_high_s=ends[1], notes=(*curve.notes, note))
 
 
-def _p99_at(fit: Fit, found: PossibleDevices, load: ArrivalRate | ClosedLoad, value: float) -> tuple[float, Array]:
-    """The ratio of p99 to the mean of the middle device, and the p99 (n,) of the drawn ones."""
-    middle = _devices(fit, found.middle.log_rate, np.array([found.middle_scv]))[0]
-    wanted = float(load.present(found.middle, value, found.middle_scv).response[0])
-    runs = {queues: middle.mean_and_p99(load, value, queues, MORE) for queues in _ways(middle)}
-    queues = min(runs, key=lambda way: abs(math.log(runs[way][0] / wanted)))
+def _scv_by_p99(fit: Fit) -> float | None:
+    """The scv of a gamma law with the p99 over mean of lone requests; None where that is not, or an scv is, known."""
+    tails = dict(fit.details.get(TAILS, ()))
+    if knows_spread(fit) or fit.load_type.thinking_s or 1.0 not in tails:
+        return None
+    from scipy.special import gammaincinv
+
+    scv = np.geomspace(LEAST_SCV, MOST_SCV, 100)
+    return float(np.interp(tails[1.0], scv * gammaincinv(1 / scv, SHARES[1]), scv))
+
+
+def _missed(fit: Fit, device: _Servers) -> dict[Queues, float]:
+    """By the ways to queue at ``device``: the mean error of log(p99 / mean) at the loads where it was measured."""
+    several: tuple[Queues, ...] = ("shared", "random") if device.servers > 1 else ("shared",)
+    load, tails = fit.load_type, [(n, r) for n, r in fit.details.get(TAILS, ()) if n <= MOST_CLIENTS]
+    if not tails or not isinstance(load, ClosedLoad):
+        return dict.fromkeys(several, 0.0)
+
+    def error(queues: Queues) -> float:
+        runs = np.array([device.mean_and_p99(load, n, queues, FEWER) for n, _ in tails])
+        return float(np.abs(np.log(runs[:, 1] / runs[:, 0] / [r for _, r in tails])).mean())
+
+    more: tuple[Queues, ...] = ("series",) if 1 < device.servers <= MOST_STATIONS else ()
+    return {queues: error(queues) for queues in (*several, *more)}
+
+
+def _p99_at(
+    load: ArrivalRate | ClosedLoad,
+    value: float,
+    found: PossibleDevices,
+    middle: _Servers,
+    devices: Sequence[_Servers],
+    missed: Mapping[Queues, float],
+) -> tuple[Queues, float, Array]:
+    """The way to queue, the ratio of p99 to mean of the ``middle`` device, and the p99 (n,) of drawn ``devices``."""
+    wanted = float(load.present(found.middle, value, middle.law.scv).response[0])
+    runs = {queues: middle.mean_and_p99(load, value, queues, MORE) for queues in missed}
+    queues = min(runs, key=lambda way: abs(math.log(runs[way][0] / wanted)) + missed[way])
     mean, p99 = middle.mean_and_p99(load, value, queues, FEWER)
     ratio = float(runs[queues][1] / runs[queues][0])
     off = ratio / (p99 / mean)  # of a short run, from the same random numbers
     means = load.present(found.curves, value, found.scv).response
     drawn = np.full(len(means), np.inf)
-    for i, device in enumerate(_devices(fit, found.curves.log_rate, found.scv)):
+    for i, device in enumerate(devices):
         stable = not isinstance(load, ArrivalRate) or value < device.servers / device.law.mean
         if stable and np.isfinite(means[i]):
             mean, p99 = device.mean_and_p99(load, value, queues, FEWER)
             drawn[i] = means[i] * p99 / mean * off
-    return ratio, drawn
-
-
-def _ways(device: _Servers) -> tuple[Queues, ...]:
-    return ("shared", "random") if device.servers > 1 else ("shared",)
+    return queues, ratio, drawn
 
 
 def _devices(fit: Fit, log_rate: Array, scv: Array) -> list[_Servers]:

@@ -141,6 +141,30 @@ def test_p99_under_strangers_and_users_is_that_of_a_long_simulation(scv: float, 
     assert "p99 is simulated" in users.notes[-1]
 
 
+STATIONS = {f"station {i}": Station(Exponential(0.01)) for i in range(3)}
+FOUR = {"device": Station(Deterministic(0.01), servers=4)}
+
+
+@pytest.mark.parametrize(
+    ("device", "users", "said"),
+    [
+        (STATIONS, 51, "stations one after another"),
+        (STATIONS, 87, "stations one after another"),
+        (FOUR, 204, "one queue"),
+    ],
+)
+def test_a_measured_p99_tells_the_spread_and_the_way_to_queue(device: dict, users: int, said: str) -> None:
+    depths = [1, 2, 4, 8, 16]
+    loops = [Network(device, n) for n in depths]
+    seen = [simulate(loop, customers=200_000, seed=1, engine="compiled", allow_short=True) for loop in loops]
+    response, p99 = np.array([(float(one.W), one.quantile(0.99)) for one in seen]).T
+    made = fit(Sweep(points_at(depths, depths / response, latency_p99_s=p99)))
+    found = with_p99(Fit.from_dict(made.to_dict()), made.predict(Clients([users], think=1.0)))
+    exact = simulate(Network({"think": Delay(1.0), **device}, users), customers=400_000, seed=3, engine="compiled")
+    assert found.p99_s == pytest.approx([exact.quantile(0.99)], rel=0.08)
+    assert f"by the p99 at depth 1; {said}, by the measured p99" in found.notes[-1]
+
+
 def test_p99_of_eight_queues_joined_at_random_is_longer_than_of_one() -> None:
     exact = Network({"device": Station(Exponential(0.01), servers=8, queues="random")}, Arrivals(480))
     depths = [1, 2, 4, 8, 16, 32, 64]
