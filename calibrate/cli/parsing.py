@@ -208,7 +208,7 @@ sizes = numbers("size", "1 byte or more", lambda size: size >= 0, units.parse_by
 
 peak_shares = numbers("share of the peak", "above 0% and below 100%, e.g. 60%,80%", lambda x: 0 < x < 100, _percentage)
 
-_KIND_OF_LOAD = re.compile(r"(?P<values>[^:]*?)\s*(?P<noun>[A-Za-z]{4,}s)?\s*(?::(?P<fact>[^:]*))?")
+_KIND_OF_LOAD = re.compile(r"(?P<values>[^:]*?(?:(?<=\d)[kKM])?)\s*(?P<noun>[A-Za-z]{4,}s)?\s*(?::(?P<fact>[^:]*))?")
 
 
 @parser

@@ -6,7 +6,8 @@ once. The structures of :mod:`calibrate.tails` have several stations and run on 
 
 Under arrivals, or users who think, a mean does not tell the percentiles. ``with_p99`` simulates servers that work as
 the device does alone and at its peak, X(1) and X_peak, in order of arrival with its law of service: on one queue, or
-with a queue each, whichever mean is nearer to that of the chain. Their ratio of p99 to the mean is that of the device.
+with a queue each, whichever mean is nearer to the curve at its knee, where these differ most, as near saturation they
+do not. Their ratio of p99 to the mean is that of the device.
 Stations in series have the means of servers with a queue each, and a shorter tail, so they are tried too where a p99
 was measured: what is chosen then is near both to the mean and to each p99 over its mean.
 """
@@ -25,7 +26,7 @@ from calibrate.fitting.fit import TAILS, Fit
 from calibrate.fitting.other_loads import PossibleDevices, knows_spread, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
-from measure.loads import ArrivalRate, ClosedLoad
+from measure.loads import ArrivalRate, ClosedLoad, Depth
 from qsim import Arrivals, Delay, Deterministic, Distribution, Gamma, Network, Station, simulate
 
 CUSTOMERS = 60_000
@@ -139,21 +140,18 @@ def with_p99(fit: Fit, curve: Prediction) -> Prediction:
     served = found if lone is None else replace(found, scv=np.full(len(found.scv), lone))
     devices = _devices(fit, served.curves.log_rate, served.scv)
     middle = _devices(fit, served.middle.log_rate, np.array([served.middle_scv]))[0]
-    missed = _missed(fit, middle)
-    each = [_p99_at(load, n, found, middle, devices, missed) for n in curve.load.tolist()]
-    p99 = curve.response_time_s * np.array([ratio for _, ratio, _ in each])
-    low, high = np.quantile([drawn for *_, drawn in each], shares, axis=1, method="inverted_cdf")
+    queues, missed = _way_to_queue(fit, found, middle)
+    each = [_p99_at(load, n, found, middle, devices, queues) for n in curve.load.tolist()]
+    p99 = curve.response_time_s * np.array([ratio for ratio, _ in each])
+    low, high = np.quantile([drawn for _, drawn in each], shares, axis=1, method="inverted_cdf")
     if fit.never_waits:  # all that is known of it is that it is no less than a mean
         low = np.minimum(low, curve.response_time_low_s)
     law = f"of a gamma law, with {'that scv' if knows_spread(fit) else 'an scv near 1 assumed'}"
     law = law if lone is None else f"of a gamma law, with an scv of {lone:.2g}, by the p99 at depth 1"
     law = "as the histogram of depth 1" if fit.law is not None else law
     note = f"p99 is simulated: first come, first served, service {law}"
-    if any(missed.values()):
-        chosen = {queues for queues, *_ in each}
-        most = math.expm1(max(missed[queues] for queues in chosen))
-        ways = " or ".join(IN_WORDS[queues] for queues in IN_WORDS if queues in chosen)
-        note += f"; {ways}, by the measured p99, which it misses by {100 * most:.0f} %"
+    if missed is not None:
+        note += f"; {IN_WORDS[queues]}, by the measured p99, which it misses by {100 * math.expm1(missed):.0f} %"
     ends = np.minimum(low, p99), np.maximum(high, p99)
     return replace(curve, p99_s=p99, p99_low_s=ends[0], p99_high_s=ends[1], notes=(*curve.notes, note))
 
@@ -169,19 +167,28 @@ def _scv_by_p99(fit: Fit) -> float | None:
     return float(np.interp(tails[1.0], scv * gammaincinv(1 / scv, SHARES[1]), scv))
 
 
-def _missed(fit: Fit, device: _Servers) -> dict[Queues, float]:
-    """By the ways to queue at ``device``: the mean error of log(p99 / mean) at the loads where it was measured."""
-    several: tuple[Queues, ...] = ("shared", "random") if device.servers > 1 else ("shared",)
-    load, tails = fit.load_type, [(n, r) for n, r in fit.details.get(TAILS, ()) if n <= MOST_CLIENTS]
-    if not tails or not isinstance(load, ClosedLoad):
-        return dict.fromkeys(several, 0.0)
+def _way_to_queue(fit: Fit, found: PossibleDevices, device: _Servers) -> tuple[Queues, float | None]:
+    """The way to queue at ``device`` that is nearest to the curve at its knee and to the p99 over mean of each load.
 
-    def error(queues: Queues) -> float:
-        runs = np.array([device.mean_and_p99(load, n, queues, FEWER) for n, _ in tails])
-        return float(np.abs(np.log(runs[:, 1] / runs[:, 0] / [r for _, r in tails])).mean())
-
-    more: tuple[Queues, ...] = ("series",) if 1 < device.servers <= MOST_STATIONS else ()
-    return {queues: error(queues) for queues in (*several, *more)}
+    Also the mean error of the logarithms of the latter; None where no p99 was measured.
+    """
+    load = fit.load_type if isinstance(fit.load_type, ClosedLoad) else Depth()
+    tails = [(n, ratio) for n, ratio in fit.details.get(TAILS, ()) if n <= MOST_CLIENTS]
+    knee = min(float(device.servers), float(found.middle.n[-1]))
+    wanted = float(found.middle.closed(knee).response[0])
+    ways: list[Queues] = ["shared", "random"] if device.servers > 1 else ["shared"]
+    if tails and 1 < device.servers <= MOST_STATIONS:
+        ways.append("series")
+    errors: dict[Queues, tuple[float, float]] = {}
+    for queues in ways:
+        at_knee = abs(math.log(device.mean_and_p99(Depth(), knee, queues, FEWER)[0] / wanted))
+        missed = 0.0
+        if tails:
+            runs = np.array([device.mean_and_p99(load, n, queues, FEWER) for n, _ in tails])
+            missed = float(np.abs(np.log(runs[:, 1] / runs[:, 0] / [ratio for _, ratio in tails])).mean())
+        errors[queues] = at_knee, missed
+    best = min(ways, key=lambda queues: sum(errors[queues]))
+    return best, errors[best][1] if tails else None
 
 
 def _p99_at(
@@ -190,15 +197,12 @@ def _p99_at(
     found: PossibleDevices,
     middle: _Servers,
     devices: Sequence[_Servers],
-    missed: Mapping[Queues, float],
-) -> tuple[Queues, float, Array]:
-    """The way to queue, the ratio of p99 to mean of the ``middle`` device, and the p99 (n,) of drawn ``devices``."""
-    wanted = float(load.present(found.middle, value, middle.law.scv).response[0])
-    runs = {queues: middle.mean_and_p99(load, value, queues, MORE) for queues in missed}
-    queues = min(runs, key=lambda way: abs(math.log(runs[way][0] / wanted)) + missed[way])
-    mean, p99 = middle.mean_and_p99(load, value, queues, FEWER)
-    ratio = float(runs[queues][1] / runs[queues][0])
-    off = ratio / (p99 / mean)  # of a short run, from the same random numbers
+    queues: Queues,
+) -> tuple[float, Array]:
+    """The ratio of p99 to the mean of the ``middle`` device, and the p99 (n,) of the drawn ``devices``."""
+    (mean, p99), (few, p99_of_few) = (middle.mean_and_p99(load, value, queues, count) for count in (MORE, FEWER))
+    ratio = float(p99 / mean)
+    off = ratio / (p99_of_few / few)  # of a short run, from the same random numbers
     means = load.present(found.curves, value, found.scv).response
     drawn = np.full(len(means), np.inf)
     for i, device in enumerate(devices):
@@ -206,7 +210,7 @@ def _p99_at(
         if stable and np.isfinite(means[i]):
             mean, p99 = device.mean_and_p99(load, value, queues, FEWER)
             drawn[i] = means[i] * p99 / mean * off
-    return queues, ratio, drawn
+    return ratio, drawn
 
 
 def _devices(fit: Fit, log_rate: Array, scv: Array) -> list[_Servers]:

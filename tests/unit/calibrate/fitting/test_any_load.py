@@ -141,6 +141,16 @@ def test_p99_under_strangers_and_users_is_that_of_a_long_simulation(scv: float, 
     assert "p99 is simulated" in users.notes[-1]
 
 
+def test_p99_of_a_saturated_device_is_that_of_the_way_to_queue_at_its_knee() -> None:
+    made = fit(Sweep(points_at([1, 2, 4, 8], [100, 200, 400, 400])))
+    users = [700, 1000]
+    found = with_p99(made, made.predict(Clients(users, think=1.0)))
+    device = Station(Exponential(0.01), servers=4)
+    networks = [Network({"think": Delay(1.0), "device": device}, n) for n in users]
+    exact = [simulate(one, customers=400_000, seed=3, engine="compiled", allow_short=True) for one in networks]
+    assert found.p99_s == pytest.approx([one.quantile(0.99) for one in exact], rel=0.05)
+
+
 STATIONS = {f"station {i}": Station(Exponential(0.01)) for i in range(3)}
 FOUR = {"device": Station(Deterministic(0.01), servers=4)}
 
