@@ -253,10 +253,10 @@ def _doubts(queues: Places, alone: Mapping[str, Array], rate: float) -> tuple[st
         fit = station.fit if isinstance(station, DeviceStation) else None
         if fit is None or not fit.used or not isinstance(fit.load_type, ClosedLoad):
             continue
-        deepest = max(fit.used)
+        deepest = fit.deepest
         measured = replace(_curves(alone[name][:1]), known=deepest)
         if (most := highest_rate(measured, ArrivalRate([rate]), 1.0)) is not None:
-            said.append(f"{name}: {often_deeper(most, deepest)}")
+            said.append(f"{name}: {often_deeper(format_rate(most), deepest)}")
     return tuple(said)
 
 

@@ -27,6 +27,7 @@ from calibrate.models.through_chain import NOT_SERVED, SCV, SCV_LOG_SD
 from measure.errors import DataError
 from measure.findings import curve_name
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Load, PeakShare
+from measure.sweep import way_of_coming
 from measure.units import format_duration, format_rate
 from qsim.analytic.any_load import COARSE, FINE, Curves, Present, nodes
 from qsim.distributions import law_from_dict
@@ -228,8 +229,11 @@ def both_states(curve: Curves, load: ArrivalRate, scv: float) -> str:
     )
 
 
-def highest_rate(curve: Curves, load: ArrivalRate, scv: float) -> float | None:
-    """The highest rate at which more than ``curve.known`` are rarely present; None where all of ``load`` are so."""
+def highest_rate(curve: Curves, load: ArrivalRate | ClosedLoad, scv: float) -> float | None:
+    """The highest rate, or number of clients who think, at which more than ``curve.known`` are rarely present.
+
+    None where all values of ``load`` are so.
+    """
     low, high = 0.0, max(load.values)
     if load.present(curve, high, scv).beyond[0] <= RARE:
         return None
@@ -257,15 +261,19 @@ def _remarks(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
 
 def doubts_under(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
     """What speaks against a prediction under ``load`` by the number present alone."""
-    if isinstance(load, ArrivalRate) and (most := highest_rate(found.middle, load, found.middle_scv)) is not None:
+    kinds = [(fit.load_type, list(fit.used)), *((kind, seen[:, 0].tolist()) for kind, seen in fit.also)]
+    measured = [n for kind, loads in kinds if way_of_coming(kind) == way_of_coming(load) for n in loads]
+    varies = isinstance(load, ArrivalRate) or load.thinking_s > 0
+    if isinstance(load, ArrivalRate | ClosedLoad) and varies and max(load.values) > max(measured, default=0.0):
         which = "the deepest load measured" if fit.used else "the knee of the data sheet"
-        yield often_deeper(most, found.middle.known, which)
+        if (most := highest_rate(found.middle, load, found.middle_scv)) is not None:
+            yield often_deeper(load.where([math.floor(most) if load.thinking_s else most]), found.middle.known, which)
     yield from doubts_of_batches(fit)
 
 
-def often_deeper(rate_per_s: float, known: float, which: str = "the deepest load measured") -> str:
-    """What speaks against a rate of arrivals above ``rate_per_s``: more are present than is ``known``."""
-    return f"above {format_rate(rate_per_s)} more than {known:.3g} requests, {which}, are present over 1 % of the time"
+def often_deeper(load: str, known: float, which: str = "the deepest load measured") -> str:
+    """What speaks against more than a ``load``, in words: more are present than is ``known``."""
+    return f"above {load} more than {known:.3g} requests, {which}, are present over 1 % of the time"
 
 
 def doubts_of_batches(fit: Fit) -> Iterator[str]:

@@ -461,3 +461,13 @@ def test_a_spread_that_was_fitted_to_several_kinds_is_said_to_be(qsim, tmp_path)
     out = qsim("predict", str(path), "--at", "150/s").out
     assert ", as fitted" in out
     assert "an scv near 1 assumed" not in out
+
+
+def test_users_of_whom_more_are_present_than_were_measured_are_doubted(qsim, tmp_path):
+    path = tmp_path / "four.csv"
+    path.write_text("clients,rps,avg_ms\n1,100,10\n4,400,10\n8,400,20\n")
+    beyond = "users more than 8 requests, the deepest load measured, are present over 1 % of the time"
+    assert beyond in qsim("predict", str(path), "--at", "1kusers:think=1s").out
+    assert beyond not in qsim("predict", str(path), "--at", "100users:think=1s").out
+    path.write_text(THINKING)
+    assert "are present over" not in qsim("predict", str(path), "--at", "200users:think=1s").out
