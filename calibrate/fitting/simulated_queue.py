@@ -34,6 +34,8 @@ CUSTOMERS = 60_000
 SHARES = (0.5, 0.99)
 DRAWN, FEWER, MORE = 16, 20_000, 300_000
 """Possible devices that are simulated for a band, the requests of each, and those of the device in the middle."""
+SERIES_BY = 0.1
+"""Stations in series must be nearer than one station by this relative error."""
 MOST_SCV, MOST_STATIONS, MOST_CLIENTS = 4.0, 16, 1000
 """The largest scv that a p99 tells, and the most stations in series, and clients of a measured p99, to simulate."""
 Z95 = 1.96
@@ -187,7 +189,7 @@ def _way_to_queue(fit: Fit, found: PossibleDevices, device: _Servers) -> tuple[Q
             runs = np.array([device.mean_and_p99(load, n, queues, FEWER) for n, _ in tails])
             missed = float(np.abs(np.log(runs[:, 1] / runs[:, 0] / [ratio for _, ratio in tails])).mean())
         errors[queues] = at_knee, missed
-    best = min(ways, key=lambda queues: sum(errors[queues]))
+    best = min(ways, key=lambda queues: sum(errors[queues]) + (SERIES_BY if queues == "series" else 0.0))
     return best, errors[best][1] if tails else None
 
 
