@@ -113,13 +113,9 @@ def _relaxation(model: Network, station: Station, rates: FloatArray, dispersion:
 
 def _exposed(station: Station, load: float) -> bool:
     """Whether one long service delays all others: a station that is overloaded with one server less."""
-    return (
-        station.capacity is None
-        and station.speeds is None
-        and station.discipline not in INSENSITIVE
-        and station.servers < math.inf
-        and load > (0 if station.own_queues else station.servers - 1)
-    )
+    without_one = 0.0 if station.own_queues else station.most_work * (1 - 1 / station.servers)
+    waits = station.capacity is None and station.discipline not in INSENSITIVE and station.servers < math.inf
+    return waits and load > without_one
 
 
 def services_needed(law: Distribution, servers: int = 1) -> float:

@@ -52,6 +52,8 @@ def test_no_run_is_long_enough_without_a_third_moment() -> None:
     [
         Open(Exponential(0.5), NO_THIRD, servers=4),  # three servers keep up
         Open(Exponential(2.0), NO_THIRD, discipline="PS"),
+        Network({"disk": Station(NO_THIRD, servers=4, speeds=(1.0, 2.0, 3.0, 4.0))}, Arrivals(2.0)),
+        Network({"disk": Station(NO_THIRD, speeds=(1.0, 2.0), discipline="PS")}, Arrivals(0.5)),
         Closed(8, [Delay(4.0), Station(NO_THIRD)]),
     ],
 )
@@ -69,6 +71,7 @@ ONE_QUEUE_IN_OTHER_WORDS = [
     ),
     Tandem(Exponential(1.25), [Station(SKEWED), Station(Exponential(0.1))]),
     Network({"cpu": Station(Exponential(0.1)), "disk": Station(SKEWED)}, {"a": Arrivals(0.8), "b": 3}),
+    Network({"disk": Station(SKEWED, speeds=(1.0, 1.0))}, Arrivals(0.8)),  # one in service, whatever its speed
 ]
 
 
