@@ -152,6 +152,8 @@ def _check_numbers(fit: Fit) -> None:
         bounds = [end for end in (e.low, e.estimate, e.high) if end is not None]
         if bounds != sorted(bounds):
             raise ValueError(f"{name} {e.estimate} does not lie in its interval ({e.low} to {e.high})")
+        lowest = min(bounds, default=0.0)
+        _demand(lowest >= 0, name, "zero or positive", lowest)
     if missing := [name for name in named if name not in given]:
         raise ValueError(f"parameters lacks {', '.join(missing)}")
 

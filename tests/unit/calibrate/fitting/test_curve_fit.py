@@ -240,6 +240,7 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: d | {"parameters": {k: v for k, v in d["parameters"].items() if k != "Xmax"}}, "lacks Xmax"),
         (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax("abc")}}, "estimate of parameter Xmax.*'abc'"),
         (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(1.0) | {"unit": 5}}}, "unit of parameter Xmax"),
+        (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(1.0) | {"low": -1.0}}}, "Xmax must be zero"),
         (lambda d: table(d, misfit=[-0.1] * len(d["table"]["misfit"])), "misfit and weight must not be negative"),
         (lambda d: d | {"model": 5}, "model must be text, not 5"),
         (lambda d: d | {"notes": "abc"}, "notes must be a list, not 'abc'"),
