@@ -37,7 +37,8 @@ _ALPHABETS = (
 )
 """Each Latin letter with those that look like it (Unicode Technical Standard 39, confusables; one of each letter)."""
 _LATIN = {ord(other): letters[0] for letters in _ALPHABETS.split() for other in letters[1:]}
-_SHAPES = str.maketrans({"I": "l", "1": "l", "|": "l", "0": "o"})
+_SHAPES = str.maketrans({"I": "l", "1": "l", "|": "l", "0": "o", "\u03a5": "y", "\u039d": "n"})
+"""Of letters whose small form looks like another one: also the capitals of upsilon and nu."""
 _BLANK = {
     *"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0",
     *map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),

@@ -12,6 +12,7 @@ from calibrate.lab.run.duel import looks
     [
         ("Ann", ("ann", "A nn", "\u0410nn", "\uff21nn", "\u00c0nn", "A\u3164nn", "\U0001d400nn")),
         ("Peter", ("\u0420\u0435t\u0435r", "\u03a1eter", "PETER")),
+        ("Yan Nu", ("\u03a5an Nu", "Yan \u039du")),
         ("Ida", ("lda", "1da", "|da", "\u0406da")),
         ("Bob 0", ("B\u043eb O", "\u0412ob0")),
         ("Emma", ("Ernma", "Em rna")),
