@@ -4,7 +4,8 @@ A run must outlast the effect of its start, and hold enough of the rare long ser
 follows E[S²], which n services determine to a relative error of √((E[S⁴]/E[S²]² - 1)/n). Where that is above a tenth,
 or the third moment is infinite (and with it the variance of the waits), 95 % intervals cover the true mean in less than
 93 % of runs. It is asked at every station where customers from outside wait, for the mixture of laws that comes there.
-Not affected are stations whose servers keep up without one of them, those that share (PS), and closed networks.
+Where servers keep up without one of them, what counts is the time in which so many are held by long services at once
+that the others do not. Not affected are stations that share (PS), and closed networks.
 Source: Whitt (1989), Management Science 35, "Planning queueing simulations"; Asmussen (2003), Applied Probability and
 Queues, section X.9; the tenth: `examples/accuracy/heavy_tails.py`.
 """
@@ -36,13 +37,16 @@ RELAXATIONS = 200
 Intervals of the shortest runs then hold the mean wait in 93 to 95 % (``examples/accuracy/interval_coverage.py``).
 """
 
-WORST_ERROR = 0.1
+WORST_ERROR, SELDOM = 0.1, 0.05
+"""Largest relative error of E[S²]; the second where several servers must be held at once, which seldom happens."""
 KNOWN_WELL, STRETCH, MOST_STRETCHED = 0.03, 3.0, 0.05
 """Intervals of waits reach further above, by 3 times what the relative error of E[S²] has beyond 3 %; at most 15 %.
 
 Without, 95 % intervals of 500 runs held the wait in 93 % (lognormal services, scv 8, rho 0.8); with up to 30 %, in 98 %
 (Pareto services of shape 3.5, rho 0.5).
 """
+INFINITE = 0.01
+"""The share of its largest value that an integrand has at most at the end, where the integral is finite."""
 INSENSITIVE = ("PS", "LCFS-PR")
 
 
@@ -111,21 +115,27 @@ def _relaxation(model: Network, station: Station, rates: FloatArray, dispersion:
     return queues * rho * variability / max(slowness, 1e-12) + load
 
 
-def _exposed(station: Station, load: float) -> bool:
-    """Whether one long service delays all others: a station that is overloaded with one server less."""
-    without_one = 0.0 if station.own_queues else station.most_work * (1 - 1 / station.servers)
-    waits = station.capacity is None and station.discipline not in INSENSITIVE and station.servers < math.inf
-    return waits and load > without_one
+def _stuck(station: Station, load: float) -> int:
+    """How many servers must be held by long services at once, so that the others do not keep up; 0: none delays."""
+    if station.capacity is not None or station.discipline in INSENSITIVE or math.isinf(station.servers) or load == 0:
+        return 0
+    if station.own_queues:
+        return 1
+    return station.servers + 1 - math.ceil(load / station.most_work * station.servers)
 
 
-def services_needed(law: Distribution, servers: int = 1) -> float:
+def services_needed(law: Distribution, servers: int = 1, stuck: int = 1) -> float:
     """Number of services after which E[S²] is known within 10 %; infinite where the third moment is.
+
+    Where others wait only while several servers are ``stuck``, S is the time in which all of them are.
 
     >>> from qsim import Exponential, LogNormal
     >>> f"{services_needed(Exponential(1.0)):.0f}, {services_needed(LogNormal(1.0, scv=20)):.3g}"
     '500, 1.94e+07'
     """
     unit = law.scaled(1 / law.mean)  # the result does not depend on the time unit
+    if stuck > 1:
+        return _needed_at_once(unit, stuck)
     second, third, fourth = (unit.moment(k) for k in (2, 3, 4))
     if not math.isfinite(third):
         return math.inf
@@ -134,16 +144,33 @@ def services_needed(law: Distribution, servers: int = 1) -> float:
     return (fourth / second**2 - 1) / (WORST_ERROR * servers) ** 2
 
 
-def _waited_for(network: Network) -> Iterator[tuple[Distribution, int, float]]:
-    """Where customers from outside wait: the mixture of laws that comes, the servers, and passages per service."""
+def _needed_at_once(law: Distribution, stuck: int) -> float:
+    """As ``services_needed`` for the time D in which several are ``stuck``; 0 where its fourth moment is infinite.
+
+    What is left of D is the least that is left of as many services: E[D] = E[S]/stuck, and from P(left > x) =
+    (1 - E[min(S, x)]/E[S])^stuck follow E[D²] and E[D⁴].
+    """
+    x = np.logspace(-4, 9, 1500)
+    left = np.maximum(1 - law.limited_mean(x), 0.0) ** stuck
+    if x[-1] ** 3 * left[-1] > INFINITE * (x**3 * left).max():
+        return 0.0
+    first, third = (float(np.trapezoid(k * x**k * left, np.log(x))) for k in (1, 3))
+    return max(0.0, third * stuck / first**2 - 1) / SELDOM**2
+
+
+def _waited_for(network: Network) -> Iterator[tuple[Distribution, int, int, float]]:
+    """Where customers from outside wait: the mixture of laws that comes, the servers, those that must be stuck at once
+    (see ``_stuck``), and passages per service.
+    """
     passages = math.fsum(network.arrival_rate(c) for c in network.open_classes)
     for station, rates in zip(network.stations.values(), network.open_rates(), strict=True):
-        if not _exposed(station, float(rates @ _means(network, station))):
+        stuck = _stuck(station, float(rates @ _means(network, station)))
+        if stuck < 1:
             continue
         laws = [(station.service_of(c), r) for c, r in zip(network.classes, rates.tolist(), strict=True)]
         served = [(law, r) for law, r in laws if law is not None and r > 0]
         mixed = Mixture(tuple(law for law, _ in served), tuple(r / rates.sum() for _, r in served))
-        yield mixed.scaled(1 / mixed.mean), station.servers, passages / float(rates.sum())
+        yield mixed.scaled(1 / mixed.mean), station.servers, stuck, passages / float(rates.sum())
 
 
 def customers_needed(network: Network) -> float:
@@ -151,7 +178,7 @@ def customers_needed(network: Network) -> float:
 
     At each station it is that of the mixture of laws which arrives there from outside, whatever describes it.
     """
-    return max((services_needed(law, servers) * share for law, servers, share in _waited_for(network)), default=0.0)
+    return max((services_needed(law, *servers) * share for law, *servers, share in _waited_for(network)), default=0.0)
 
 
 def stretch_above(network: Network, customers: int) -> float:
@@ -161,9 +188,10 @@ def stretch_above(network: Network, customers: int) -> float:
     fourth moments count as the largest error.
     """
     needed = 0.0
-    for law, servers, share in _waited_for(network):
-        known = math.isfinite(law.moment(4))
-        needed = max(needed, services_needed(law, servers) * share if known else math.inf)
+    for law, servers, stuck, share in _waited_for(network):
+        services = services_needed(law, servers, stuck)
+        known = math.isfinite(law.moment(4)) or (stuck > 1 and services > 0)
+        needed = max(needed, services * share if known else math.inf)
     error = WORST_ERROR * math.sqrt(needed / customers)
     return 1 + STRETCH * min(max(0.0, error - KNOWN_WELL), MOST_STRETCHED)
 

@@ -12,6 +12,7 @@ from qsim import (
     Closed,
     Delay,
     Exponential,
+    Gamma,
     LogNormal,
     Metrics,
     MGc,
@@ -58,7 +59,7 @@ def test_no_run_is_long_enough_without_a_third_moment() -> None:
     ],
 )
 def test_a_queue_that_is_not_exposed_is_simulated(model: Network) -> None:
-    assert customers_needed(model) == 0
+    assert customers_needed(model) < 5_000
     assert shortcoming(model, 10**9) is None
 
 
@@ -79,6 +80,14 @@ ONE_QUEUE_IN_OTHER_WORDS = [
 def test_one_queue_is_refused_however_it_is_written(model: Network) -> None:
     assert customers_needed(model) == pytest.approx(customers_needed(MGc(0.8, SKEWED, servers=1)))
     assert "so skewed" in str(shortcoming(model, 1_000_000))
+
+
+def test_servers_that_keep_up_without_one_are_asked_for_the_time_in_which_several_are_stuck() -> None:
+    # Of exponential services the least that is left is exponential: E[S⁴]/E[S²]² = 6. Runs of a million customers held
+    # the mean W of the second queue in 34 of 40, of the third in 140 of 150.
+    assert customers_needed(MGc(1.0, Gamma(1.5, scv=1.0), servers=4)) == pytest.approx(2_000, rel=0.01)
+    assert customers_needed(MGc(1.0, LogNormal(0.8, scv=50), servers=2)) == pytest.approx(4.61e6, rel=0.02)
+    assert customers_needed(MGc(1.0, LogNormal(1.2, scv=50), servers=4)) < 1_000_000
 
 
 def test_a_station_that_is_visited_twice_needs_half_the_customers() -> None:
