@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from places import GOLDEN
 from qsim_program import QSIM
+from typer.main import get_command
+
+from calibrate.cli.app import app
 
 pty = pytest.importorskip("pty", reason="a terminal is made by pty (not on Windows)")
 
@@ -52,6 +55,18 @@ COMMANDS = (
     "show missing-{path}",
     "fit {path} --series {path}",
     "measure fio {path}/none --out out",
+    "measure command {path} --loads 1 --out out",
+    "knee --run {path}",
+    "surface {path}",
+    "watch {path}",
+    "solve {path}",
+    "simulate {path}",
+    "trace {path}",
+    "datasets {path}",
+    "course {path}",
+    "demo {path}",
+    "doctor {path}",
+    "lab {path}",
     "{path}",
 )
 
@@ -89,6 +104,11 @@ def test_a_terminal_obeys_nothing_that_a_file_or_a_name_holds(folder: Path, comm
     shown = on_a_terminal([word.replace("{path}", path) for word in command.split()], folder)
     assert shown.strip()
     assert [sequence for sequence in OBEYED if sequence in shown] == []
+
+
+def test_every_command_is_tried_on_a_terminal() -> None:
+    tried = {command.split()[0] for command in COMMANDS} - {"{path}"}
+    assert tried == set(get_command(app).list_commands(None))  # type: ignore[attr-defined]
 
 
 def test_what_a_terminal_would_obey_is_shown_spelled_out(folder: Path) -> None:
