@@ -10,6 +10,7 @@ uses the same unit throughout.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -62,4 +63,6 @@ def _plain(value: Any) -> Any:
 def _law(value: Any) -> Any:
     if isinstance(value, Mapping):
         return law_from_dict(value)
+    if isinstance(value, bool | str):
+        raise ValueError(f"a law takes numbers, not {json.dumps(value)}")
     return tuple(_law(v) for v in value) if isinstance(value, list) else value

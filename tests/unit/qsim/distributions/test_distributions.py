@@ -23,6 +23,7 @@ from qsim import (
     Shifted,
     Weibull,
 )
+from qsim.distributions import law_from_dict
 
 EVERY = [
     Exponential(2.0),
@@ -181,3 +182,9 @@ def test_nonsense_is_refused_by_name(build: object, parameter: str) -> None:
     assert callable(build)
     with pytest.raises(ValueError, match=parameter):
         build()
+
+
+@pytest.mark.parametrize("wrong", [True, "2", [1.0, False]])
+def test_a_law_on_file_takes_numbers_alone(wrong):
+    with pytest.raises(ValueError, match=r'a law takes numbers, not (true|false|"2")'):
+        law_from_dict({"family": "Exponential", "mean": wrong})
