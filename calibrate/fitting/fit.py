@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from calibrate.fitting.in_simpy import DeviceInSimPy
     from qsim import Network, Station
 
+EVEN = 1.05
+"""Response times within this factor tell nothing of waiting."""
 SCHEMA = "qsim-fit/3"
 
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
@@ -224,6 +226,11 @@ class Fit(Result):
             f"{format_rate(max(self.used))}), which hold no information on the peak: measure higher rates, until "
             "responses rise, or a closed test, as 1, 8 and 64 connections"
         )
+
+    @property
+    def hides_its_peak(self) -> bool:
+        """Whether nobody waits at any rate, to within ``EVEN``: what is assumed of the peak then ends no interval."""
+        return bool(self.never_waits) and max(self.used_response_s) < EVEN * min(self.used_response_s)
 
     @property
     def load_name(self) -> str:

@@ -101,7 +101,7 @@ def predict_under(fit: Fit, load: ArrivalRate | ClosedLoad, *, refuse: bool = Tr
     r, r_low, r_high = np.quantile(response, shares, axis=1, method="inverted_cdf")
     r = np.array([within_the_peak(fit, load, n, time) for n, time in zip(load.values, r.tolist(), strict=True)])
     endless = NOT_SERVED * np.exp(-found.middle.log_rate[0, 0])  # a rate that a possible device does not serve
-    if fit.never_waits:  # nor does it end a band: nobody may wait
+    if fit.hides_its_peak:  # nor does it end a band: nobody may wait
         r_low = np.minimum(r_low, fit.asymptotes[0].low or 0.0)
     r_high = np.where((r_high >= endless) & (r < endless), np.inf, np.maximum(r, r_high))
     if isinstance(load, ArrivalRate):

@@ -118,7 +118,7 @@ def figures_of(fit: Fit) -> Mapping[str, Estimate]:
     columns = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
     priors = {p.name: p.prior_log_sd for p in fit.curve_model.parameters(*columns) if p.prior_log_sd is not None}
     found = estimates(fit.curve_model, fit.table, priors, fit.level, fit.between_runs)
-    if fit.never_waits:  # what is assumed of the peak ends no interval
+    if fit.hides_its_peak:  # what is assumed of the peak ends no interval
         found |= {name: replace(found[name], high=None, identified=False) for name in {PEAK, "N*"} & found.keys()}
     if not isinstance(fit.curve_model, ClosedModel):
         return found
@@ -252,7 +252,7 @@ def _tangent(fit: Fit) -> Knee:
         load, note = None, "the loaders of this sweep do not reach the knee"
     elif not delay:
         note = beyond(fit, load)
-    high, most = (None, None) if fit.never_waits else (high, x_high)
+    high, most = (None, None) if fit.hides_its_peak else (high, x_high)
     ends = (x_low, most) if delay else (low, high)
     return Knee(
         load=load,

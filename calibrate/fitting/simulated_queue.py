@@ -146,7 +146,7 @@ def with_p99(fit: Fit, curve: Prediction) -> Prediction:
     each = [_p99_at(load, n, found, middle, devices, queues) for n in curve.load.tolist()]
     p99 = curve.response_time_s * np.array([ratio for ratio, _ in each])
     low, high = np.quantile([drawn for _, drawn in each], shares, axis=1, method="inverted_cdf")
-    if fit.never_waits:  # all that is known of it is that it is no less than a mean
+    if fit.hides_its_peak:  # all that is known of it is that it is no less than a mean
         low = np.minimum(low, curve.response_time_low_s)
     law = f"of a gamma law, with {'that scv' if knows_spread(fit) else 'an scv near 1 assumed'}"
     law = law if lone is None else f"of a gamma law, with an scv of {lone:.2g}, by the p99 at depth 1"
