@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 EVEN = 1.05
 """Response times within this factor tell nothing of waiting."""
+
 SCHEMA = "qsim-fit/3"
 
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")

@@ -38,7 +38,8 @@ _LENGTH = re.compile(
     r"(?i:(?:total|test|run|bench|benchmark|wall|clock|measured|elapsed)_)*"
     rf"(?i:elapsed|duration|run_?time|time|seconds|secs|length)(?:_(?:in_)?(?:{'|'.join(UNITS['latency'])}|min))?"
 )
-_MINUTES = {"min": 60.0}
+_SECONDS = {**UNITS["latency"], "min": 60.0}
+_WHOLE = re.compile(r"[1-9]\d{0,2}(?:[,.' ]\d{3})+|\d+")
 
 
 def with_counted_rate(table: TextTable, declared: Collection[str], name: str) -> tuple[TextTable, list[Finding], str]:
@@ -52,15 +53,13 @@ def with_counted_rate(table: TextTable, declared: Collection[str], name: str) ->
     lengths = [c for c in free if _LENGTH.fullmatch(plain_name(c))]
     if len(counts) != 1 or len(lengths) != 1 or _has_rate(table, counts[0]):
         return table, [], ""
-    number = column_values(table, ColumnRole("throughput", counts[0]))
+    number = _numbers(table, counts[0])
     unit = unit_in_name("latency", lengths[0]) or ("min" if plain_name(lengths[0]).endswith("_min") else None)
-    scale = _MINUTES.get(unit or "s") or UNITS["latency"][unit or "s"]
-    seconds = column_values(table, ColumnRole("latency", lengths[0], scale))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    seconds = column_values(table, ColumnRole("latency", lengths[0], _SECONDS[unit or "s"]))
+    with np.errstate(divide="ignore", invalid="ignore"):  # cells of nothing or zero tell nothing
         rate = np.where(seconds > 0, number / seconds, np.nan)
-    if not np.isfinite(rate).any() or not _is_length(
-        table, rate, number * seconds, lengths[0], is_told=unit is not None
-    ):
+        is_length = _is_length(table, rate, number * seconds, lengths[0], is_told=unit is not None)
+    if not np.isfinite(rate).any() or not is_length:
         return table, [], ""
     law = f"{counts[0]} / {lengths[0]}"
     rows = tuple(
@@ -74,6 +73,14 @@ def with_counted_rate(table: TextTable, declared: Collection[str], name: str) ->
         "counted-rate", message, f"if one column is the rate, say so: {columns_option(['throughput=COLUMN'])}"
     )
     return replace(table, header=header, rows=rows), [finding], law
+
+
+def _numbers(table: TextTable, column: str) -> NDArray[np.float64]:
+    """The counts (n,) of a column: they are whole, so that a mark before three digits separates thousands."""
+    cells = [cells[column] for _, cells in table.rows]
+    if all(not cell or _WHOLE.fullmatch(cell) for cell in cells):
+        return np.array([float(re.sub(r"\D", "", cell) or "nan") for cell in cells])
+    return column_values(table, ColumnRole("throughput", column))
 
 
 def _has_rate(table: TextTable, count: str) -> bool:

@@ -50,6 +50,22 @@ def test_requests_over_the_length_of_a_run_are_its_throughput(text):
     assert [f.check for f in sweep.findings if f.check in ("counted-rate", "by-littles-law")] == ["counted-rate"]
 
 
+@pytest.mark.parametrize("mark", [",", ".", " "])
+def test_a_mark_between_the_thousands_of_a_count_stands_for_nothing(mark):
+    cells = [
+        f"{n};{f'{x:,}'.replace(',', mark)};2;{n / x * 2e3:.6f}" for n, x in ((1, 19_000), (4, 67_000), (16, 126_000))
+    ]
+    points = read("\n".join(["threads;requests;duration_s;avg_ms", *cells])).points
+    assert list(points["throughput_per_s"]) == [9500, 33500, 63000]
+
+
+def test_a_row_of_nothing_is_left_out_or_refused_without_a_warning():
+    with pytest.raises(DataError, match="line 2 has a throughput of 0"):
+        read("clients,requests,seconds\n0,0,10\n1,95000,10\n4,335000,10")
+    sweep = read("clients,requests,seconds,mean_ms\n1,,10,\n1,95000,10,0.105\n4,335000,10,0.119")
+    assert list(sweep.points["throughput_per_s"]) == [9500, 33500]
+
+
 def test_without_a_latency_it_follows_from_the_counted_throughput():
     points = read(table("clients,requests,duration_s", mean=None)).points
     np.testing.assert_allclose(points["latency_s"], np.divide(CLIENTS, RATES), rtol=1e-4)
