@@ -256,7 +256,9 @@ def idle_word(fit: Fit) -> str:
 
 
 def _idle(fit: Fit) -> Estimate | None:
-    return fit.curve_parameters.get("R1" if "R1" in fit.curve_parameters else "L0")
+    """What a lone request takes; of a queue that never sleeps its service."""
+    found = fit.curve_parameters
+    return next((found[name] for name in ("R1", "L0", "S") if name in found and "setup" not in found), None)
 
 
 def idle_figure(fit: Fit, to: str = " to ") -> str:

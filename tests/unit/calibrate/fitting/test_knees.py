@@ -58,11 +58,17 @@ def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_nin
     assert objective_knee(made, 10.0).note == note
 
 
-def test_the_answer_of_an_open_queue_is_its_knee_and_its_peak_without_an_idle_latency():
+def test_the_answer_of_an_open_queue_is_its_knee_its_peak_and_its_service_as_idle_latency():
     rates = np.array([100.0, 500, 800])
     knee, peak = fit_answer(fit(open_sweep(rates, 1 / (1000 - rates)), model="M/M/1"))
     assert knee.startswith("KNEE")
     assert peak.startswith("PEAK")
+    assert "; idle latency 1.0" in peak
+
+
+def test_a_queue_that_sleeps_has_no_idle_latency_as_a_lone_request_wakes_it_or_not():
+    rates = np.array([100.0, 500, 800])
+    _, peak = fit_answer(fit(open_sweep(rates, 1 / (1000 - rates)), model="M/G/c with setup"))
     assert "idle latency" not in peak
 
 
