@@ -168,7 +168,7 @@ class Metrics(Result):
     0.25
     >>> solve(MM1(arrival_rate=16, service_rate=20))
     M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)
-    A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy
+    A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; the server 80 % busy
     """
 
     model: Described

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 ShowValue: TypeAlias = Callable[[str, float], str]
 """Formats the value of that name."""
+
+Row: TypeAlias = tuple[str, str, str, str]
+"""Symbol, value, interval or "", and meaning."""
 
 WAITS = ("Lq", "Wq")
 
@@ -46,14 +49,16 @@ def short_text(metrics: Metrics) -> str:
     return f"{_headline(metrics)}\n{_answer(metrics, _four_digits)}"
 
 
-def long_text(metrics: Metrics, show: ShowValue | None = None, *, details: bool = False) -> str:
+def long_text(
+    metrics: Metrics, show: ShowValue | None = None, *, details: bool = False, more: Sequence[Row] = ()
+) -> str:
     """The answer, then a table of the values and one of the parts; ``show`` writes a value by its name.
 
-    With ``details`` each station is followed by its classes.
+    With ``details`` each station is followed by its classes; ``more`` rows follow the values.
     """
     first = [_headline(metrics), _answer(metrics, show or _four_digits)]
     show = show or _six_digits
-    header, rows = without_empty(("", "value", _level(metrics), ""), _rows(metrics, show))
+    header, rows = without_empty(("", "value", _level(metrics), ""), [*_rows(metrics, show), *more])
     values = table(header, rows, left=[i in (0, len(header) - 1) for i in range(len(header))])
     parts = [table(head, rows) for head, *rows in _part_tables(metrics, show, details=details)]
     notes = [f"note: {NO_WAITING}"] if _serves_together(metrics) else []
@@ -72,7 +77,8 @@ def _answer(metrics: Metrics, show: ShowValue) -> str:
     stays = f"a customer stays W = {show('W', metrics.W)}{ends} on average"
     waits = f"{show('Wq', metrics.Wq)} of it waiting"
     known = [(metrics.W, stays), (_value(metrics, "Wq"), waits)]
-    servers = "the busiest station" if metrics.stations else "servers"
+    alone = isinstance(metrics.model, Network) and all(s.servers == 1 for s in metrics.model.stations.values())
+    servers = "the busiest station" if metrics.stations else "the server" if alone else "servers"
     parts = [
         ", ".join(words for value, words in known if not math.isnan(value)),
         "" if math.isnan(metrics.L) else f"L = {metrics.L:.4g} present",
@@ -83,11 +89,11 @@ def _answer(metrics: Metrics, show: ShowValue) -> str:
 
 
 def _level(metrics: Metrics) -> str:
-    return "" if metrics.confidence is None else f"{100 * metrics.confidence:g} % interval"
+    return "bounds" if metrics.confidence is None else f"{100 * metrics.confidence:g} % interval"
 
 
-def _rows(metrics: Metrics, show: ShowValue) -> list[tuple[str, str, str, str]]:
-    """Symbol, value, interval or "", and meaning of the values that are known."""
+def _rows(metrics: Metrics, show: ShowValue) -> list[Row]:
+    """A row for each value that is known."""
     rows = []
     for name, (symbol, meaning) in SYMBOLS.items():
         value = _value(metrics, name)
@@ -97,6 +103,7 @@ def _rows(metrics: Metrics, show: ShowValue) -> list[tuple[str, str, str, str]]:
         between = f"{show(name, ends[0])} .. {show(name, ends[1])}" if ends else ""
         kind = metrics.kind_of(name)
         words = LOSSES.get(name, meaning) if metrics.p_block > 0 else meaning
+        words += " of the busiest station" if name == "utilization" and metrics.stations else ""
         rows.append((symbol, show(name, value), between, words if kind == metrics.kind else f"{words} [{kind}]"))
     return rows
 

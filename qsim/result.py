@@ -49,7 +49,7 @@ class Result(ABC):
         >>> from qsim import MM1, solve
         >>> solve(MM1(arrival_rate=16, service_rate=20)).summary()
         M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)
-        A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy
+        A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; the server 80 % busy
         """
         return ShownText(repr(self))
 

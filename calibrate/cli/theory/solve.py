@@ -23,6 +23,7 @@ from measure.units import format_duration, format_rate, significant
 if TYPE_CHECKING:
     from calibrate.cli.theory.queue_models import QueueArguments
     from qsim.derivations import Derivation
+    from qsim.metrics_view import Row
 
 QUANTILES = (0.5, 0.9, 0.99)
 """The percentiles of the response time that ``qsim simulate`` prints."""
@@ -182,32 +183,35 @@ def metrics_text(metrics: qsim.Metrics, *, with_units: bool, asked: AskedTimes =
     """The table of the values and what else was asked; units only where the input had them."""
     from qsim.metrics_view import long_text
 
-    text = long_text(metrics, _shown(with_units), details=details)
+    rows = [_quantile_row(metrics, q, with_units) for q in asked.quantiles]
+    rows += [_share_row(metrics, t, of, with_units) for t in asked.over for of in OVER]
+    text = long_text(metrics, _shown(with_units), details=details, more=rows)
     if with_units:
         hourly = value_text("throughput", metrics.throughput, True).endswith("/h")
         text = text.replace("customers per time unit", f"customers {'an hour' if hourly else 'a second'}")
-    lines = [_quantile_line(metrics, q, with_units) for q in asked.quantiles]
-    lines += [_share_line(metrics, t, of, with_units) for t in asked.over for of in OVER]
-    return "\n".join([text, *lines])
+    return text
 
 
-def _quantile_line(metrics: qsim.Metrics, q: float, with_units: bool) -> str:
-    known = _quantile(metrics, q)
-    if known is None:
-        return f"W({q:g})  {UNKNOWN}"
-    value, low, high = (value_text("W", time, with_units) for time in known)
-    between = "" if known[1] == known[2] else f"  [{low}, {high}]"
-    return f"W({q:g})  {value}{between}  {100 * q:g} % of the response times are below"
+def _quantile_row(metrics: qsim.Metrics, q: float, with_units: bool) -> Row:
+    return _asked_row(
+        f"W({q:g})",
+        _quantile(metrics, q),
+        lambda time: value_text("W", time, with_units),
+        f"{100 * q:g} % of the response times are below",
+    )
 
 
-def _share_line(metrics: qsim.Metrics, time: float, of: str, with_units: bool) -> str:
-    share = _share_over(metrics, time, of)
+def _share_row(metrics: qsim.Metrics, time: float, of: str, with_units: bool) -> Row:
     name = f"P({of} > {value_text('W', time, with_units)})"
-    if share is None:
-        return f"{name}  {UNKNOWN}"
-    value, low, high = share
-    between = "" if low == high else f"  [{low:.3g}, {high:.3g}]"
-    return f"{name}  {value:.6g}{between}  {OVER[of]}"
+    return _asked_row(name, _share_over(metrics, time, of), "{:.6g}".format, OVER[of])
+
+
+def _asked_row(name: str, known: tuple[float, float, float] | None, show: Callable[[float], str], meaning: str) -> Row:
+    """The row of a value with the ends of its interval; None where no formula gives it."""
+    if known is None:
+        return name, "", "", UNKNOWN
+    value, low, high = map(show, known)
+    return name, value, "" if low == high else f"{low} .. {high}", meaning
 
 
 def _share_over(metrics: qsim.Metrics, time: float, of: str) -> tuple[float, float, float] | None:

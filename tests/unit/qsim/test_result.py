@@ -12,7 +12,7 @@ ONE = Exponential(1.0)
 def test_repr_is_the_answer_in_two_lines() -> None:
     heading, values = repr(solve(MM1(arrival_rate=16, service_rate=20))).splitlines()
     assert heading.startswith("M/M/1: exact")
-    assert values == "A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy"
+    assert values == "A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; the server 80 % busy"
 
 
 def test_of_a_network_the_share_of_busy_time_is_that_of_its_busiest_station() -> None:
