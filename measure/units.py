@@ -353,17 +353,27 @@ def with_interval(
     return f"{show(value, digits)} ({ends})" if ends else show(value, digits)
 
 
+def band_beside(
+    show: Figure, measured: float, value: float, low: float | None, high: float | None, *, to: str = " to "
+) -> str:
+    """A prediction beside a measured value of three digits: to two, or to three where two show it across an end.
+
+    >>> band_beside(format_rate, 1.66e3, 1.05e3, 0.628e3, 1.65e3, to="-")
+    '1.05 k/s (0.628-1.65)'
+    """
+    shown = float(show(measured, 3, value))
+    ends = [(end, float(show(end, 2, value))) for end in (low, high) if end is not None]
+    hidden = any((shown - rounded) * (measured - end) <= 0 for end, rounded in ends)
+    return with_interval(show, value, low, high, to=to, digits=3 if hidden else 2)
+
+
 def measured_and_predicted(show: Figure, measured: float, value: float, low: float | None, high: float | None) -> str:
-    """Both to two digits, or to three where two hide on which side of an end of the band the measured value lies.
+    """Both as they stand in a table of points: the measured value to three digits, then :func:`band_beside` it.
 
     >>> measured_and_predicted(format_rate, 5.36e3, 5.95e3, 5.43e3, 6.47e3)
-    '5.36 k/s measured, 5.95 k/s (5.43 to 6.47) predicted'
-    >>> measured_and_predicted(format_rate, 6.36e3, 5.95e3, 5.43e3, 6.47e3)
-    '6.4 k/s measured, 6.0 k/s (5.4 to 6.5) predicted'
+    '5.36 k/s measured, 6.0 k/s (5.4 to 6.5) predicted'
     """
-    ends = [show(end, 2, value) for end in (low, high) if end is not None]
-    digits = 3 if show(measured, 2, value) in ends else 2
-    return f"{show(measured, digits)} measured, {with_interval(show, value, low, high, digits=digits)} predicted"
+    return f"{show(measured)} measured, {band_beside(show, measured, value, low, high)} predicted"
 
 
 def around(show: Callable[[Any], str], value: float, low: float | None, high: float | None) -> str:

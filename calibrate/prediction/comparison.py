@@ -70,11 +70,12 @@ class Summary:
             )
             if median is not None
         ]
-        noise = "" if self.repeat_noise_pct is None else f"\nrepeats differ by {format_percent(self.repeat_noise_pct)}"
+        noise = self.repeat_noise_pct
+        repeats = "" if noise is None else f"\nrepeats have a standard deviation of {format_percent(noise)}"
         if self.inside_band_pct is None:
-            return f"no point held out{noise}"
+            return f"no point held out{repeats}"
         inside = f"{self.inside_band_pct:.0f} % inside their {100 * self.band_level:g} % bands"
-        return f"{counted(self.held_out_points, 'point')} held out: {', '.join(missed)} (medians); {inside}{noise}"
+        return f"{counted(self.held_out_points, 'point')} held out: {', '.join(missed)} (medians); {inside}{repeats}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -34,13 +34,13 @@ from measure.loads import ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import can_judge, foot_lines, marked_figure, reason_of, word_of
 from measure.units import (
     Figure,
+    band_beside,
     counted,
     format_duration,
     format_percent,
     measured_and_predicted,
     missed_text,
     significant,
-    with_interval,
 )
 from qsim.result import labelled, table, without_empty
 
@@ -129,7 +129,7 @@ def hidden_by_noise(comparison: Comparison) -> str:
     most, within = float(np.nan_to_num(comparison.points.spread).max()), noise_of_a_point([comparison])
     sentences = []
     if comparison.fit.doubted and most > HIDES:
-        differ = f"repeats of a point differ by up to {format_percent(100 * most)}"
+        differ = f"repeats of a point have a standard deviation of up to {format_percent(100 * most)}"
         sentences.append(f"These runs do not show the device at rest: {differ}.")
     if within is not None and within > HIDES:
         sentences.append(f"Errors below {format_percent(100 * within)} cannot be told from the noise of a point.")
@@ -183,7 +183,7 @@ def _missed(done: Sequence[Comparison]) -> str:
             where = "" if not len(known) else f" at {counted(held - len(known), 'point')}"
             unscored.append(f"; {which} {_not_measured(done, which)}{where}: not scored")
     scatter = _repeat_noise([c.points for c in done])
-    repeats = f"; repeats differ by {scatter}" if scatter else ""
+    repeats = f"; repeats have a standard deviation of {scatter}" if scatter else ""
     of, within = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}", noise_of_a_point(done)
     noise = ""
     if within is not None and scored and max(scored) <= 100 * within:
@@ -368,12 +368,12 @@ def points_rows(comparison: Comparison, shown: Sequence[int]) -> tuple[list[str]
         remark = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
         x = [
             marked_figure(figures[i], "throughput_per_s", show),
-            with_interval(show, *p.throughput_band(i), to="-"),
+            band_beside(show, float(points.throughput_per_s[i]), *p.throughput_band(i), to="-"),
             missed_text(comparison.residual_throughput_pct[i]),
         ]
         r = [
             marked_figure(figures[i], "latency_s", format_duration),
-            with_interval(format_duration, *p.response_band(i), to="-"),
+            band_beside(format_duration, float(points.response_time_s[i]), *p.response_band(i), to="-"),
             missed_text(comparison.residual_response_pct[i]),
         ]
         given = comparison.is_open  # throughput equals arrivals
@@ -436,7 +436,7 @@ def verdict(c: Comparison) -> str:
 def truth_rows(check: TruthCheck) -> tuple[list[str], list[list[str]]]:
     """Header and rows of the estimates against the truth."""
     rows = []
-    for a in (*check.parameters, check.knee):
+    for a in check.quantities:
         interval = "" if a.inside is None else f"[{quantity(a.low, a.unit)}, {quantity(a.high, a.unit)}]"
         outcome = "" if a.inside is None else "inside" if a.inside else "OUTSIDE"
         rows.append([a.name, quantity(a.truth, a.unit), quantity(a.estimate, a.unit), interval, outcome])

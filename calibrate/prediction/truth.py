@@ -56,8 +56,14 @@ class TruthCheck:
 
     @property
     def held(self) -> tuple[Against, ...]:
-        """The parameters and the knee that have an interval."""
-        return tuple(a for a in (*self.parameters, self.knee) if a.inside is not None)
+        """The quantities that have an interval."""
+        return tuple(a for a in self.quantities if a.inside is not None)
+
+    @property
+    def quantities(self) -> tuple[Against, ...]:
+        """The parameters and the knee, which of a closed load is N*, one of them."""
+        named = {a.name for a in self.parameters}
+        return self.parameters if "N*" in named else (*self.parameters, self.knee)
 
     def sentence(self) -> str:
         """The outcome in words."""

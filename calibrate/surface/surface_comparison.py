@@ -233,7 +233,8 @@ class SurfaceComparison(Tabled):
         missed = mean_text(median)
         missed += f" at the median, {mean_text(ninth)} at p90" if s.held_out_points > 1 else ""
         rivals = ", ".join(f"{name} {mean_text(error)}" for name, error in self.baselines().items())
-        repeated = "" if s.repeat_noise_pct is None else f"; repeats differ by {format_percent(s.repeat_noise_pct)}"
+        noise = s.repeat_noise_pct
+        repeated = "" if noise is None else f"; repeats have a standard deviation of {format_percent(noise)}"
         inside, level = int(self.inside[self.judged].sum()), f"{100 * LEVEL:g} %"
         where = f"is inside its {level} band" if inside == 1 else f"are inside their {level} bands"
         return [

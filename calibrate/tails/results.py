@@ -201,7 +201,7 @@ class Tails(Result):
         """The outcome in words: the error of p99 and whether to rely on it, its noise, and the model."""
         noise = ""
         if self.noise is not None:
-            noise = f" Repeats of one depth differ by {format_percent(100 * self.noise)}."
+            noise = f" Repeats of one depth have a standard deviation of {format_percent(100 * self.noise)}."
         elif self.sampling is not None:
             noise = f" Nothing was repeated; one histogram gives p99 to ±{format_percent(100 * Z90 * self.sampling)}."
         return f"{self.reliance()}.{noise} Model: {self.structure.label}."

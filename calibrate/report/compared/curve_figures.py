@@ -206,7 +206,7 @@ def misses(comparison: Comparison) -> Drawing:
     noise = comparison.summary().repeat_noise_pct
     if noise is not None:
         ends, floor = np.array([load.min(), load.max()]), np.array([noise, noise])
-        name = f"noise floor: repeats differ by ±{format_percent(noise)}"
+        name = f"noise floor: repeats have a standard deviation of {format_percent(noise)}"
         figure.add_band(ends, -floor, floor, GREY, 0.2, name=name, showlegend=True)
     missed = [("response time", comparison.residual_response_pct, RED, "diamond")]
     if not comparison.is_open:

@@ -235,7 +235,7 @@ def _key_numbers(comparison: Comparison) -> list[KeyFigure]:
         for v in (summary.held_out_mape_throughput_pct, summary.held_out_mape_response_pct)
     )
     repeats = summary.repeat_noise_pct
-    noise = "" if repeats is None else f"repeats differ by {format_percent(repeats)}"
+    noise = "" if repeats is None else f"repeats have a standard deviation of {format_percent(repeats)}"
     if throughput is not None and not comparison.is_open:
         numbers.append(KeyFigure(throughput, noise, "held-out error, throughput"))
     if response is not None:

@@ -231,7 +231,9 @@ def test_a_point_that_other_programs_disturbed_is_said_below_the_misses() -> Non
     table = quiet.points.copy()
     table.loc[(table["load"] == 200) & (table["repeat"] == 1), "throughput_per_s"] *= 0.5
     note = repr(compare(replace(quiet, points=table))).splitlines()[3]
-    assert note.startswith("NOTE    These runs do not show the device at rest: repeats of a point differ by up to 3")
+    assert note.startswith(
+        "NOTE    These runs do not show the device at rest: repeats of a point have a standard deviation of up to 3"
+    )
     assert "at rest" not in repr(compare(quiet))
 
 

@@ -70,6 +70,8 @@ def test_a_closed_comparison_stands_beside_the_truth() -> None:
     assert known["Xmax"].inside
     assert check.knee.truth == 4.0
     assert check.knee.inside
+    assert [a.name for a in check.held].count("N*") == 1
+    assert "knee" not in [a.name for a in check.held]  # it is N*, which would count twice
     document = comparison.to_dict()["truth"]
     assert document["parameters"]["N*"] == {
         "name": "N*",

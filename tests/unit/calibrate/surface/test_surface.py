@@ -383,6 +383,6 @@ def test_repeats_that_differ_widen_the_bands_and_are_told() -> None:
     noisy = replace(once, repeats=np.full(5, 4.0), spread=np.full(5, 0.6))
     sure, line = (compare_surface(points, ENDS, ask=0) for points in (once, noisy))
     assert "repeats" not in repr(sure)
-    assert "repeats differ by 60 %" in repr(line)
+    assert "repeats have a standard deviation of 60 %" in repr(line)
     width = [np.log(c.predicted.throughput_high_per_s / c.predicted.throughput_low_per_s)[-1] for c in (sure, line)]
     assert width[1] > 1.5 * width[0]

@@ -203,7 +203,7 @@ def test_the_sentence_says_what_the_measurement_allows() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
     used = {n: means[n] for n in (1.0, 32.0)}
     repeated = predict_tails(found, used, [8], noise=np.array([0.1, 0.2, 0.3, 0.4]), customers=FEWER)
-    assert "Repeats of one depth differ by 30 %." in repeated.sentence()
+    assert "Repeats of one depth have a standard deviation of 30 %." in repeated.sentence()
     once = predict_tails(found, used, [8], customers=FEWER)
     assert once.noise is None
     assert "Nothing was repeated" in once.sentence()

@@ -41,7 +41,7 @@ def quiet() -> tuple[Comparison, Sweep]:
 
 def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, _ = quiet
-    (floor,) = [t for t in misses(comparison).data if t["name"].startswith("noise floor: repeats differ by ±")]
+    (floor,) = [t for t in misses(comparison).data if t["name"].startswith("noise floor: repeats have a standard")]
     assert max(floor["y"]) == pytest.approx(comparison.summary().repeat_noise_pct)
     assert min(floor["y"]) == -max(floor["y"])
     assert max(floor["y"]) == pytest.approx(2, abs=0.6)
