@@ -164,11 +164,17 @@ def _cells(one: LoadChange, change: Change) -> tuple[str, str, str]:
 
 
 def _signed(ratio: Ratio) -> str:
-    change, low, high = (
-        None if percent is None else f"{round(percent, 1) + 0.0:+.1f}"
-        for percent in (ratio.change_pct, ratio.low_pct, ratio.high_pct)
+    """A change with its interval, whose ends show on which side of zero they lie.
+
+    >>> from calibrate.changes.change import Ratio
+    >>> _signed(Ratio(14.68, -0.012, 31.53)), _signed(Ratio(0.0, -2.0, None))
+    ('+14.7 % (-0.01 to +31.5)', '+0.0 % (-2.0 and more)')
+    """
+    low, high = (
+        None if end is None else f"{end:+.1g}" if 0 < abs(end) < 0.05 else f"{end + 0.0:+.1f}"
+        for end in (ratio.low_pct, ratio.high_pct)
     )
-    return f"{change} % ({interval_text(low, high)})"
+    return f"{round(ratio.change_pct, 1) + 0.0:+.1f} % ({interval_text(low, high)})"
 
 
 def summary_row(name: str, change: Change) -> tuple[str, str, str]:
