@@ -72,7 +72,9 @@ ends, and a band where its half width falls by a percentage point at least."""
 
 @dataclass(frozen=True)
 class NextLoad:
-    """The load to measure next; median half width of the bands (relative) and the knee's interval, before and after.
+    """The load to measure next; typical half width of the bands (relative) and the knee's interval, before and after.
+
+    The bands are those at all loads from the first to the second of ``over``.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -85,6 +87,7 @@ class NextLoad:
     load: float
     load_type: Load
     goal: Goal
+    over: tuple[float, float]
     half_width_now: float
     half_width_then: float
     knee_now: tuple[float, float] | None
@@ -126,7 +129,8 @@ class NextLoad:
         one is ``printed``, such as that of a fit to some of the points, unless it alone becomes narrower.
         """
         now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
-        gains = [f"bands of about {then}, not {now}"] if self.narrows_bands else []
+        over = self.load_type.place(" to ".join(map(self.load_type.text, self.over)))
+        gains = [f"bands of about {then}, not {now}, at {over}"] if self.narrows_bands else []
         same = printed is None or (printed.low, printed.high) == self.knee_now
         if self.narrows_knee and (same or not gains):
             show = self.load_type.figure
@@ -272,6 +276,7 @@ class _Design:
             float(self.loads[best]),
             self.fit.load_type,
             goal,
+            (float(self.loads[0]), float(self.loads[-1])),
             float(np.expm1(wide * now)),
             float(np.expm1(wide * then)),
             ends,

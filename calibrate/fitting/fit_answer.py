@@ -83,15 +83,16 @@ def ninety_line(fit: Fit) -> str:
         ends = interval_text(*(None if end is None else fit.load_type.figure(end, 2) for end in (k.low, k.high)))
         where = f"{at_load(fit.load_type, ends)}, {ninety_word(fit)}" if ends else ""
         return ": ".join(filter(None, [where, k.note]))
-    return f"{_place(fit, k)}{_already(fit, k)}"
+    return f"{_place(fit, k)}{_share_of_peak(fit, k)}"
 
 
-def _already(fit: Fit, k: Knee) -> str:
-    """Where the least load there is has more than 90 % of the peak, its share."""
+def _share_of_peak(fit: Fit, k: Knee) -> str:
+    """Its share of the peak: where the least load has more than 90 %, and where the predicted curve stays below it."""
     peak = fit.asymptotes[1].estimate if isinstance(fit.load_type, ClosedLoad) else None
-    if not peak or k.throughput_per_s <= USUAL * (1 + TIE) * peak:
+    less = stays_below(fit, k.throughput_per_s)
+    if not peak or (not less and k.throughput_per_s <= USUAL * (1 + TIE) * peak):
         return ""
-    return f", already {format_percent(100 * k.throughput_per_s / peak)} of the peak"
+    return f", {'only' if less else 'already'} {format_percent(100 * k.throughput_per_s / peak)} of the peak"
 
 
 def ninety_word(fit: Fit) -> str:

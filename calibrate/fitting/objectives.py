@@ -132,7 +132,7 @@ def mean_objective(
     """
     most = most_within(fit, time_s, fit.load_type if under is None else under)
     definition = f"mean response time within {format_duration(time_s)}"
-    lightest = f"the response takes {format_duration(lightest_s)}"
+    lightest = f"the predicted response takes {format_duration(lightest_s)}"
     return objective_at(fit, load, ends, definition, loads, lightest, under=under, most=most)
 
 

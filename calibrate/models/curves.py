@@ -126,7 +126,7 @@ def estimates(
         prior, note = prior_log_sd.get(name), ""
         if prior is not None and width > ASSUMED * prior:
             narrow = False
-            note = f"mostly its prior (a factor of {np.exp(prior):.2g} either way), not these points"
+            note = "mostly its prior, not these points"
         elif not narrow:
             note = f"anything from {quantity(low, unit)} to {quantity(high, unit)} {open_to}"
         made[name] = Estimate(estimate, low, high, narrow, unit, note)

@@ -60,7 +60,9 @@ class NextPlace:
         why = "a corner of the surface: " if self.corner else ""
         if now == then:
             return f"No single point narrows the bands of a fit to all points, about {now}; {why}{where} comes nearest"
-        return f"Measure {where}: {why}a fit to all points then has bands of about {then}, not {now}"
+        return (
+            f"Measure {where}: {why}a fit to all points then has bands of about {then}, not {now}, at a typical place"
+        )
 
 
 def corners(places: Places) -> Mask:

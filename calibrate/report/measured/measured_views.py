@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -143,6 +144,7 @@ def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
     table = measured.table[columns_of(measured, "series", "load")]
     means = ", the means of their repeats" if (measured.table["repeats"] > 1).any() else ""
     caption = f"{counted(len(table), 'point')}{means}.{_level(measured)}"
+    points, level = text_of(measured, table), [f"±  {text}" for text in [_level(measured).strip(" .")] if text]
     return [
         *_latency_bandwidth(measured, fits),
         *_against_load(measured),
@@ -152,7 +154,7 @@ def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
         *heat_maps(measured),
         *direction_views(measured),
         *_tails(measured),
-        View("points", "Every point", caption, table, None, text_of(measured, table)),
+        View("points", "Every point", caption, table, None, replace(points, foot=(*points.foot, *level))),
     ]
 
 

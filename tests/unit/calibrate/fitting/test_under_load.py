@@ -95,7 +95,7 @@ def test_an_objective_in_the_fit_s_own_kind_is_the_reading_of_its_own_curve(one_
 
 def test_an_objective_that_no_load_or_every_load_meets_says_so(one_server: Fit) -> None:
     users = Clients(think=1.0, noun="users")
-    assert objective_under(one_server, 1e-3, users).note.startswith("even at 1 user the response takes ")
+    assert objective_under(one_server, 1e-3, users).note.startswith("even at 1 user the predicted response takes ")
     strangers = objective_under(one_server, 1e-3, ArrivalRate())
     assert strangers.load is None
     with pytest.raises(ValueError, match="slo must be a positive time"):

@@ -49,6 +49,7 @@ def test_after_one_and_thirty_two_comes_the_start_of_queueing(knee: float, third
     assert wanted.load == third  # the doubling nearest to R1 X32
     assert wanted.half_width_then < wanted.half_width_now
     assert f"measure depth {wanted.load:g} next: a fit to all points then has bands of about" in str(wanted)
+    assert ", at depth 1 to 64" in str(wanted)  # the bands of which loads
     assert list(wanted.to_dict())[:4] == ["load", "load_kind", "load_unit", "goal"]
 
 
