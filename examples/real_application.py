@@ -24,7 +24,7 @@ from statistics import median
 
 from calibrate import fit, system
 from measure import load
-from measure.units import format_duration, format_rate
+from measure.units import format_duration, format_rate, with_interval
 from qsim import Delay, Exponential, Network, Station
 
 QSIM = [sys.executable, "-c", "from calibrate.cli.entry import main; main()"]
@@ -131,15 +131,15 @@ def main() -> None:
     print(repr(drive))
     print(f"A transaction takes {format_duration(processor_s)} of a processor; there are {cores}.\n")
     print(found, "\n")
-    print("CLIENTS  MEASURED   PREDICTED (90 % band)          ERROR  RESPONSE  PREDICTED")
+    print("CLIENTS  MEASURED   PREDICTED (90 % band)     ERROR  RESPONSE  PREDICTED")
     x, r = found.throughput(), found.response()
     errors = []
     for i, n in enumerate(clients):
         seen, response, *used = (median(column) for column in zip(*runs[n], strict=True))
         errors.append(100 * (x[0, i] / seen - 1))
-        band = f"{format_rate(x[0, i])} ({format_rate(x[1, i])} to {format_rate(x[2, i])})"
+        band = with_interval(format_rate, *x[:, i], digits=3)
         times = f"{format_duration(response):>8}  {format_duration(r[0, i]):>9}"
-        print(f"{n:7}  {format_rate(seen):>8}   {band:<30} {errors[-1]:+3.0f} %  {times}")
+        print(f"{n:7}  {format_rate(seen):>8}   {band:<24}  {errors[-1]:+3.0f} %  {times}")
     worst = max(errors, key=abs)
     print(f"\nThroughput is missed by {worst:+.0f} % at most, by {median(abs(e) for e in errors):.0f} % in the median.")
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(USES, used, strict=True))

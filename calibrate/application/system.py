@@ -52,7 +52,7 @@ class System(Result):
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> stations = {"users": Delay(0.2), "cpu": Station(Exponential(1e-3), servers=4), "disk": drive.station(visits=3)}
     >>> system(Network(stations), clients=[1, 100, 1000])
-    BOTTLENECK  cpu in all draws: 4.00 k/s at most
+    BOTTLENECK  cpu in all draws: at most 4.00 k/s
     KNEE        805 clients: 3.90 k/s at 6.60 ms; 90 % of the peak at 731
     DOUBLED     cpu: peak 8.00 k/s, +100 %; with 1000 clients cpu +24 %, disk +0 %
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -33,7 +32,7 @@ def answer_parts(found: System) -> dict[str, str]:
     if isinstance(found, UnderArrivals):
         return _arrivals_parts(found)
     return {
-        "bottleneck": f"{_bottleneck(found)}: {_interval(found.peak, format_rate)} at most",
+        "bottleneck": f"{_bottleneck(found)}: at most {_rate(found.peak)}",
         "knee": knee_text(found),
         "doubled": _gains(found),
     }
@@ -48,7 +47,7 @@ def _arrivals_parts(found: UnderArrivals) -> dict[str, str]:
     gains = sorted((found.gain(name), name) for name in found.doubled)
     falls = ", ".join(f"{name} by {max(100 * (1 - gain), 0):.0f} %" for gain, name in gains)
     return {
-        "bottleneck": f"{_bottleneck(found)}: stable below {_interval(found.peak, format_rate)}",
+        "bottleneck": f"{_bottleneck(found)}: stable below {_rate(found.peak)}",
         "response": f"{_time(found.response()[:, -1])} at {format_rate(rate)}, {100 * rate / stable:.0f} % of that",
         "doubled": (
             f"{found.bottleneck}: stable below {format_rate(peak)}, {_times(peak / stable)}{limits}; at "
@@ -89,8 +88,7 @@ def within_text(found: System, response_s: float, share: float | None = None) ->
     """The number of clients within an objective for the mean response time or a percentile."""
     most, what = found.within(response_s, share), "mean" if share is None else f"p{100 * share:g}"
     if isinstance(found, UnderArrivals):
-        rates = most.note if most.estimate is None else _interval(most, format_rate)
-        return f"up to {rates} the {what} response is within {format_duration(response_s)}"
+        return f"up to {_rate(most)} the {what} response is within {format_duration(response_s)}"
     if most.estimate == 0:
         least = found.response() if share is None else found.percentile(share)
         few = plain_number(float(found.clients[0]))
@@ -104,7 +102,8 @@ def system_table(found: System) -> str:
     if isinstance(found, UnderArrivals):
         return _rates_table(found)
     count = len(found.clients)
-    asked = found.clients[np.unique(np.rint(np.geomspace(1, count, min(count, SHOWN))).astype(int)) - 1]
+    spread = np.arange(count) if count <= SHOWN else np.rint(np.geomspace(1, count, SHOWN)).astype(int) - 1
+    asked = found.clients[np.unique(spread)]
     marks = {**_marked(found, found.ninety, "N90"), **_marked(found, found.knee, "N*")}
     at = np.unique([*asked, *marks])
     x, r = found.throughput(at), found.response(at)
@@ -172,9 +171,20 @@ def _clients(estimate: Estimate) -> str:
     return f"{_interval(estimate)} client{'' if estimate.estimate == estimate.high == 1 else 's'}"
 
 
-def _interval(estimate: Estimate, show: Callable[[float], str] = lambda n: plain_number(n, 2)) -> str:
+def _interval(estimate: Estimate) -> str:
     """``23 (20 to 27)``; the note where the estimate is unknown."""
+
+    def show(number: float) -> str:
+        return plain_number(number, 2)
+
     if estimate.estimate is None:
         least = f" ({show(estimate.low)} at least)" if estimate.low else ""
         return f"{estimate.note}{least}"
     return around(show, estimate.estimate, estimate.low, estimate.high)
+
+
+def _rate(estimate: Estimate) -> str:
+    """``5.36 k/s (4.64 to 5.55)``, of which 90 % and products with times can be checked; the note where unknown."""
+    if estimate.estimate is None:
+        return estimate.note
+    return with_interval(format_rate, estimate.estimate, estimate.low, estimate.high, digits=3)

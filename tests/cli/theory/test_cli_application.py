@@ -36,10 +36,12 @@ def test_the_answer_comes_first(qsim, app):
     objective, bottleneck, knee, doubled, *_ = run.out.splitlines()
     assert objective.startswith("OBJECTIVE")
     assert bottleneck.split()[:2] == ["BOTTLENECK", "cpu"]
-    assert "4.00 k/s at most" in bottleneck
+    assert "at most 4.00 k/s" in bottleneck
     assert knee.startswith("KNEE        85 clients")
     assert "peak 8.00 k/s, +100 %" in doubled
     assert "100 %" in run.out.splitlines()[-1]
+    loads = {line.split()[0] for line in run.out.splitlines()[6:] if line[:7].strip()}
+    assert loads >= {"1", "2", "4", "8", "16", "32", "64", "128", "256", "500"}  # the table leaves out none of so few
 
 
 def test_the_knee_is_its_row_of_the_table(qsim, tmp_path):

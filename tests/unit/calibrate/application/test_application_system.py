@@ -101,7 +101,7 @@ def test_where_the_search_ended_is_no_answer_and_the_range_asked_for_changes_non
 def test_without_a_calibrated_station_nothing_is_uncertain() -> None:
     found = system({"users": USERS, "cpu": CPU}, clients=[1, 50])
     assert (found.throughput()[1] == found.throughput()[2]).all()
-    assert repr(found).startswith("BOTTLENECK  cpu: 80.0 k/s at most")
+    assert repr(found).startswith("BOTTLENECK  cpu: at most 80.0 k/s")
     assert "band" not in system_table(found)
     assert "in all draws" in repr(system({"users": USERS, "cpu": CPU, "disk": SHEET.station()}, clients=[1, 50]))
 
