@@ -76,13 +76,12 @@ def knee_line(fit: Fit) -> str:
 def ninety_line(fit: Fit) -> str:
     """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``.
 
-    Where no load computed reaches it, the interval alone: ``depth 360 and more, rough: beyond depth 5824``.
+    Where no load computed reaches it: ``beyond depth 5824, the last computed (360 and more), rough``.
     """
     k = fit.ninety
     if k.load is None:
         ends = interval_text(*(None if end is None else fit.load_type.figure(end, 2) for end in (k.low, k.high)))
-        where = f"{at_load(fit.load_type, ends)}, {ninety_word(fit)}" if ends else ""
-        return ": ".join(filter(None, [where, k.note]))
+        return f"{k.note} ({ends}), {ninety_word(fit)}" if ends else k.note
     return f"{_place(fit, k)}{_share_of_peak(fit, k)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
-from math import isfinite
+from math import isclose, isfinite
 from numbers import Real
 from typing import Any
 
@@ -24,6 +24,9 @@ from qsim.distributions import law_from_dict
 
 WHOLE = 1e-6
 """How far from 1 the sum of the weights may be."""
+
+SAME_KNEE = 0.01
+"""The largest relative difference of a knee that is stated and one that is read off the table."""
 
 LARGEST, LARGEST_LOG = 1e18, 100.0
 """The largest valid figure of a device, and the largest logarithm."""
@@ -88,6 +91,7 @@ def read_fit(kind: type[Fit], values: Mapping[str, Any]) -> Fit:
         read["table"] = replace(Weights(*columns), scale=table.get("scale"))
         fit = kind(**read)
         _check_numbers(fit)
+        _check_knee(fit, (values.get("knee") or {}).get("load"))
         if fit.law is not None:
             law_from_dict(fit.law)
     except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
@@ -156,6 +160,14 @@ def _check_numbers(fit: Fit) -> None:
         _demand(lowest >= 0, name, "zero or positive", lowest)
     if missing := [name for name in named if name not in given]:
         raise ValueError(f"parameters lacks {', '.join(missing)}")
+
+
+def _check_knee(fit: Fit, stated: object) -> None:
+    """Raise ValueError where the file states another knee than its parameters and its table give: one was edited."""
+    if stated is None or not fit.knee.load:
+        return
+    same = isinstance(stated, int | float) and isclose(stated, fit.knee.load, rel_tol=SAME_KNEE)
+    _demand(same, "the load of the knee", f"{fit.knee.load:.6g}, as its parameters and its table say", stated)
 
 
 def _check_plain(fit: Fit) -> None:

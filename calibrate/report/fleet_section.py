@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.fleet.drives import MODEL_COLUMNS, fleet_answer, model_rows
 from calibrate.fleet.odd import LIKE
-from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
+from calibrate.report.drawing import GREY, PALETTE, Drawing, depth_ticks, empty_figure, marker
 from calibrate.report.view import FormattedTable, Section, View, shown
 from measure.origin import Provenance
 from qsim.result import LABEL
@@ -61,6 +61,7 @@ def against_like(fleet: Fleet) -> Drawing:
     medians = fleet.curves.groupby([fleet.drives[name] for name in LIKE]).transform("median")
     shares = 100 * fleet.curves / medians
     loads = shares.columns.to_numpy(float)
+    depth_ticks(drawing, loads)
     low, high = (shares[fleet.drives["odd"] == ""].quantile(q).to_numpy() for q in CENTRAL)
     drawing.add_band(loads, low, high, GREY, 0.3, name="90 % of the others", showlegend=True)
     furthest = np.abs(shares.loc[fleet.odd.index] - 100).max(axis=1).nlargest(MOST_LINES).index

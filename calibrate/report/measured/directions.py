@@ -150,7 +150,8 @@ def _compared(ratio: NDArray[np.float64], column: str) -> str:
         return f"Writes {verb} {_times(1 / ratio)} times {what} of reads."
     if (ratio >= 1).all():
         return f"Reads {verb} {_times(ratio)} times {what} of writes."
-    return f"At some places reads {verb} more of {what}, at others writes."
+    more = "take longer" if column == "latency_s" else "have the higher throughput"
+    return f"Reads {more} at some places, writes at others."
 
 
 def _times(ratio: NDArray[np.float64]) -> str:

@@ -245,6 +245,7 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: d | {"model": 5}, "model must be text, not 5"),
         (lambda d: d | {"notes": "abc"}, "notes must be a list, not 'abc'"),
         (lambda d: d | {"details": {"calibrated_on": {"files": 5}}}, "files of calibrated_on"),
+        (lambda d: d | {"knee": d["knee"] | {"load": 2 * d["knee"]["load"]}}, "knee must be .* its table say, not"),
     ],
 )
 def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):

@@ -171,6 +171,7 @@ def test_where_the_printed_curve_stays_below_90_percent_of_the_peak_its_own_thro
     assert made.knee.response_time_s < ninety.response_time_s == pytest.approx(there.response_time_s[1], rel=1e-9)
     line, rate = fit_answer(made)[1], format_rate(ninety.throughput_per_s, 2)
     assert f", rough as the predicted curve stays below it: {rate} at " in line
+    assert line.endswith(f", only {100 * ninety.throughput_per_s / made.peak.estimate:.2g} % of the peak")
     said = knees_document(made)["knee90"]
     assert (said["load"], said["sure"], said["reason"]) == (ninety.load, "rough", STAYS_BELOW)
 

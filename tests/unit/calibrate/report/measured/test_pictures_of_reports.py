@@ -74,11 +74,7 @@ def test_bars_of_a_mix_have_reads_and_writes_apart_and_together_with_their_sprea
             "Writes take 1.5 to 3 times the time of reads.",
         ),
         ((62.5, 50), "In the mixes reads take 1.6 to 2 times as long", "Reads take 1.6 to 2 times the time of writes."),
-        (
-            (80, 150),
-            "In some mixes reads take longer, in others",
-            "At some places reads take more of the time, at others",
-        ),
+        ((80, 150), "In some mixes reads take longer, in others", "Reads take longer at some places, writes at others"),
     ],
 )
 def test_the_slower_direction_is_named_where_it_is_one(
