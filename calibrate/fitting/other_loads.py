@@ -3,7 +3,8 @@
 The curve X(n) is the device's, the load is the test's. Possible devices are drawn from the fit, each with its misfit,
 and the chain of :mod:`qsim.analytic.any_load` gives each of them its response time under the load. Where requests are
 served first come, first served, their wait depends on the spread of service times: that of lone requests where their
-latencies tell it, else any that storage and services have.
+latencies tell it, more where the curve's soft bend shows that these pass several stations, and else any that storage
+and services have.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ RARE = 0.01
 
 CONSTANT = 0.05
 """The squared coefficient of variation below which service times are constant."""
+
+TOLD_APART = 1.1
+"""Ratio of two squared coefficients of variation from which on both are named."""
+
+MOSTLY = 0.25
+"""A bend is taken for no softer than in all but this share of the possible devices."""
 
 BATCHED, SURELY = 0.9, 0.95
 """An onset below the first with this probability."""
@@ -158,17 +165,19 @@ def possible_devices(fit: Fit, count: int = SPREAD) -> PossibleDevices:
     loads = np.unique(np.rint(np.geomspace(1, top, KNOTS)))
     logs, rows = drawn_devices(fit.device, loads, count=count)
     own = np.sqrt(fit.curve_model.process.own) * fit.table.misfit[rows]
-    known = _known_scv(fit)
+    known = lone_scv(fit)
     unknown = np.exp(SCV_LOG_SD * normal_nodes(count, 2)[:, 1])
     spacing = COARSE if chained else FINE
     n = nodes(top, spacing)
     curves = Curves(n, Curves(loads, logs).log_rates_at(n), deepest, spacing)
     if fit.is_under_any_load:
         return PossibleDevices(curves, fit.table.values[rows, SCV], own)
-    return PossibleDevices(curves, unknown if known is None else np.full(count, known), own)
+    if known is None:
+        return PossibleDevices(curves, unknown, own)
+    return PossibleDevices(curves, np.full(count, np.quantile(curves.service_scv(known), MOSTLY)), own)
 
 
-def _known_scv(fit: Fit) -> float | None:
+def lone_scv(fit: Fit) -> float | None:
     """The squared coefficient of variation of lone requests; None where nothing tells it."""
     if fit.law is not None:
         return law_from_dict(fit.law).scv
@@ -177,7 +186,7 @@ def _known_scv(fit: Fit) -> float | None:
 
 def knows_spread(fit: Fit) -> bool:
     """Whether the spread of service times is measured or fitted."""
-    return fit.is_under_any_load or _known_scv(fit) is not None
+    return fit.is_under_any_load or lone_scv(fit) is not None
 
 
 def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Array:
@@ -245,12 +254,14 @@ def highest_rate(curve: Curves, load: ArrivalRate | ClosedLoad, scv: float) -> f
 
 def _remarks(fit: Fit, found: PossibleDevices, load: Load) -> Iterator[str]:
     """What the prediction assumes."""
-    known = _known_scv(fit)
+    known = lone_scv(fit)
     spread = "service times may vary little or much (measure depth 1 with a histogram to narrow this)"
     if fit.is_under_any_load:
         spread = f"service times have an scv near {found.middle_scv:.2g}, as fitted"
     if known is not None:
         spread = f"service times have an scv of {known:.2g}, as the latencies at depth 1"
+        if found.middle_scv > TOLD_APART * known:
+            spread += f", and of {found.middle_scv:.2g} where they wait, as the curve bends softly"
     if isinstance(load, ArrivalRate):
         yield f"{load.arrivals}; {spread}"
     elif load.thinking_s:
@@ -278,7 +289,7 @@ def often_deeper(load: str, known: float, which: str = "the deepest load measure
 
 def doubts_of_batches(fit: Fit) -> Iterator[str]:
     """A remark where a lone request is surely faster than others, as in batches, and service times may vary."""
-    known = _known_scv(fit)
+    known = lone_scv(fit)
     if not fit.used or not isinstance(fit.curve_model, OnsetPNorm) or (known is not None and known < CONSTANT):
         return
     onset = fit.table.values[:, ONSET]

@@ -23,7 +23,7 @@ import numpy as np
 
 from calibrate.fitting.device_station import LEAST_SCV, law_of
 from calibrate.fitting.fit import TAILS, Fit
-from calibrate.fitting.other_loads import PossibleDevices, knows_spread, possible_devices
+from calibrate.fitting.other_loads import PossibleDevices, knows_spread, lone_scv, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
 from measure.loads import ArrivalRate, ClosedLoad, Depth
@@ -139,7 +139,8 @@ def with_p99(fit: Fit, curve: Prediction) -> Prediction:
     if not isinstance(load, ArrivalRate | ClosedLoad) or not (isinstance(load, ArrivalRate) or load.thinking_s):
         return curve
     found, shares, lone = possible_devices(fit, DRAWN), fit.shares, _scv_by_p99(fit)
-    served = found if lone is None else replace(found, scv=np.full(len(found.scv), lone))
+    whole = lone_scv(fit) if lone is None else lone  # that of a whole response, not of a station in series
+    served = found if whole is None else replace(found, scv=np.full(len(found.scv), whole))
     devices = _devices(fit, served.curves.log_rate, served.scv)
     middle = _devices(fit, served.middle.log_rate, np.array([served.middle_scv]))[0]
     queues, missed = _way_to_queue(fit, found, middle)

@@ -7,7 +7,7 @@ s e, s being the load's sensitivity, and the mean of n requests that queue has a
     ln R ~ N(ln R of the chain, noise^2 + s^2 (misfit^2 + 4 / n))
 
 which gives little weight to points near the peak. The spread of service times acts on waiting: it is that of lone
-requests where known, else a parameter, ``scv``.
+requests where known, more where the curve bends softly, else a parameter, ``scv``.
 """
 
 from __future__ import annotations
@@ -118,13 +118,18 @@ class AnyLoad(OnsetPNorm):
         def as_peak(values: Array) -> Array:  # Xmax is above the highest throughput, by a headroom
             return np.column_stack([values[:, :1], most * (1 + values[:, 1:2]), values[:, 2:]])
 
+        def scv(values: Array, curves: Curves) -> Array:
+            return curves.service_scv(alone[0].scv) if alone else values[:, SCV]
+
         def log_likelihood(values: Array) -> Array:
             curves = self.curves(as_peak(values), top)
-            each = [kind.log_likelihood(curves, values[:, SCV]) for kind in seen]
+            each = [kind.log_likelihood(curves, scv(values, curves)) for kind in seen]
             return np.asarray(np.sum(each, axis=0))
 
         table = table_by_likelihood((first, headroom, *others), strata, log_likelihood, self.misfit, COUNT, FEWER)
-        return replace(table, values=as_peak(table.values))
+        found = as_peak(table.values)
+        found[:, SCV] = scv(found, self.curves(found, top))
+        return replace(table, values=found)
 
     def curves(self, values: Array, top: float) -> Curves:
         """X(n) of each row, to ``top`` requests present."""

@@ -73,6 +73,9 @@ NONE = -300.0
 MANY = 32
 """Shorter chains are kept whole."""
 
+SHARP, SOFT = 0.1, 0.3
+"""A bend below the first softness is that of one queue, beyond the second that of stations with queues of their own."""
+
 _LOG_GAMMA = np.frompyfunc(math.lgamma, 1, 1)
 
 
@@ -186,6 +189,25 @@ class Curves:
         fixed = np.full(len(last), float(mean))
         found = self.under_arrivals(low, variability)
         return replace(found, mean=fixed, throughput=high, response=fixed / high, sensitivity=np.ones(len(last)))
+
+    def service_scv(self, lone: float) -> FloatArray:
+        """The scv (w,) of services where customers wait, from that of the whole time of a ``lone`` one.
+
+        At one queue for all servers they are one, and the curve bends sharply at X_peak / X(1). A soft bend shows that
+        customers wait elsewhere than in one queue: at stations that have a part of the time each, and vary more. If
+        the rest is constant it is (X_peak / X(1))² times ``lone``; to 1, it is taken for that. The softness is 0 for a
+        sharp bend, and 1 for balanced stations with exponential services, where X / X_peak is n / (2 n - 1).
+
+        >>> n = nodes(200)
+        >>> three_stations, three_servers = np.log(n / (n + 2)), np.log(np.minimum(n, 3) / 3)
+        >>> Curves(n, np.array([three_stations, three_servers])).service_scv(1 / 3).round(2).tolist()
+        [1.0, 0.33]
+        """
+        full = np.maximum(self._full, 1 + NEXT_TO_NONE)
+        there = [np.interp(math.log(at), np.log(self.n), row) for at, row in zip(full, self.log_rate, strict=True)]
+        softness = (self.log_rate.max(axis=1) - there) / np.log(2 - 1 / full)
+        most = np.maximum(np.minimum(lone * full**2, 1.0), lone)
+        return np.asarray(lone + (most - lone) * np.clip((softness - SHARP) / (SOFT - SHARP), 0.0, 1.0))
 
     def log_rates_at(self, at: FloatArray) -> FloatArray:
         """ln X (w, k) at ``at`` (k,), linear in ln n between nodes; beyond the last node the last rate stays."""

@@ -247,3 +247,22 @@ def test_rates_at_which_requests_wait_tell_the_peak() -> None:
     assert waits.never_waits == ""
     assert "ASSUMED" not in repr(waits)
     assert not any("not supported" in doubt for doubt in waits.predict(Depth([8])).doubts)
+
+
+@pytest.mark.parametrize(
+    ("rate_of", "delay_s", "scv"),
+    [
+        (lambda n: n / (n + 2), 0.0, 1 / 3),  # three stations one after another
+        (lambda n: solve(MMcN(population=int(n), think_time=0.05, service_time=0.01)).throughput / 100, 0.05, 1 / 36),
+    ],
+)
+def test_the_spread_of_whole_responses_is_not_taken_for_that_of_the_stations_they_pass(rate_of, delay_s, scv) -> None:
+    depths = [1.0, 2, 4, 8, 16, 32, 64]
+    rates = [100 * rate_of(n) for n in depths]
+    closed = fit(Sweep(points_at(depths, rates, latency_sd_s=[scv**0.5 / rates[0]] + [np.nan] * 6)))
+    think = 0.3
+    stations = {f"station {i}": Station(Exponential(0.01)) for i in range(1 if delay_s else 3)}
+    exact = [float(solve(Network({"think": Delay(think + delay_s), **stations}, n)).throughput) for n in (20, 30, 40)]
+    found = closed.predict(Clients([20, 30, 40], think=think))
+    assert found.response_time_s == pytest.approx(np.array([20, 30, 40]) / exact - think, rel=0.03)
+    assert "of 1 where they wait, as the curve bends softly" in found.notes[0]
