@@ -82,7 +82,12 @@ class LoneRequests:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What only the points of one kind of load have; arrays (m,) are by point."""
+    """What only the points of one kind of load have; arrays (m,) are by point.
+
+    ``latency_p99`` (m,), which some of every kind have, is the p99 of the latency over its mean.
+    """
+
+    latency_p99: Array | None = field(default=None, kw_only=True)
 
     def at(self, mask: Mask) -> Self:
         """The facts where the boolean ``mask`` (m,) holds."""
@@ -96,9 +101,9 @@ class ClosedFacts(Facts):
 
     ``alone`` are the latencies at depth 1 and ``law`` is their distribution as plain data, where histograms are known.
     ``woken_late_s`` (m,) are the machine's mean wakeup delays, ``unsteady`` (m,) the relative changes of throughput
-    during runs that were not steady, ``latency_cv`` and ``latency_p99`` (m,) the standard deviation and the p99 of the
-    latency over its mean. ``host_cpu_s`` (m,) is the host's processor time per request, ``jobs`` (m,) the number of
-    fio's jobs, ``block_bytes`` the block size, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
+    during runs that were not steady, ``latency_cv`` (m,) the standard deviation of the latency over its mean.
+    ``host_cpu_s`` (m,) is the host's processor time per request, ``jobs`` (m,) the number of fio's jobs,
+    ``block_bytes`` the block size, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
     ``kind_is_known``: what keeps the requests in flight was told, or found.
     """
 
@@ -111,7 +116,6 @@ class ClosedFacts(Facts):
     block_bytes: float | None = None
     link_bytes_per_s: float | None = None
     latency_cv: Array | None = None
-    latency_p99: Array | None = None
     kind_is_known: bool = False
 
 
@@ -416,9 +420,19 @@ def _requests(one: Sweep) -> Array | None:
 
 def _open_facts(one: Sweep) -> OpenFacts:
     """The requested rates; a service's load is known by its kind."""
+    p99 = _over_the_mean(one, "latency_p99_s")
     if "asked_rate_per_s" not in one.points:
-        return OpenFacts(of_service=ORIGIN_OF_KIND in one.provenance.details)
-    return OpenFacts(one.points.groupby("load", sort=True)["asked_rate_per_s"].first().to_numpy(float))
+        return OpenFacts(of_service=ORIGIN_OF_KIND in one.provenance.details, latency_p99=p99)
+    asked = one.points.groupby("load", sort=True)["asked_rate_per_s"].first().to_numpy(float)
+    return OpenFacts(asked, latency_p99=p99)
+
+
+def _over_the_mean(one: Sweep, column: str) -> Array | None:
+    """A column of latencies over the mean latency (m,), by load; None where no row has it."""
+    rows = one.points
+    if rows[column].isna().all():
+        return None
+    return (rows[column] / rows["latency_s"]).groupby(rows["load"], sort=True).mean().to_numpy(float)
 
 
 def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
@@ -429,10 +443,7 @@ def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
     if IN_BURSTS not in rows or not rows.loc[rows["load"] == 1, IN_BURSTS].eq(1).any():
         alone = [h for (_, n, _), h in histograms(one).items() if n == 1] if one.latencies else []
         found |= {"alone": _lone_requests(one, alone), "law": _law_of(alone)}
-    for name, column in (("latency_cv", "latency_sd_s"), ("latency_p99", "latency_p99_s")):
-        if rows[column].notna().any():
-            ratio = rows[column] / rows["latency_s"]
-            found[name] = ratio.groupby(rows["load"], sort=True).mean().to_numpy(float)
+    found |= {"latency_cv": _over_the_mean(one, "latency_sd_s"), "latency_p99": _over_the_mean(one, "latency_p99_s")}
     if WOKEN_LATE in rows and rows[WOKEN_LATE].notna().all():
         found["woken_late_s"] = by_load[WOKEN_LATE].mean().to_numpy(float)
     if {"steady", "throughput_change"} <= set(rows):

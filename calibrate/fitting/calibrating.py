@@ -111,7 +111,7 @@ def fit_points(
     seen = [(p, np.column_stack([p.load, p.throughput_per_s, p.response_time_s]).tolist()) for p in points.also]
     also = [{**p.load_type.to_dict(), "points": of_kind} for p, of_kind in seen]
     plain = plain_p_norm(points) if peak is None and curve_model.plain is not None else None
-    p99 = points.closed.latency_p99
+    p99 = points.facts.latency_p99
     tails = [] if p99 is None else [(n, r) for n, r in zip(points.load.tolist(), p99.tolist(), strict=True) if r > 0]
     told = {ALSO: also, PLAIN: plain, CAPACITY: points.capacity_per_s, TAILS: tails}
     alone = {} if points.closed.alone is None else {LONE_SCV: points.closed.alone.scv}

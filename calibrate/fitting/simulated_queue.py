@@ -38,6 +38,8 @@ SERIES_BY = 0.1
 """Stations in series must be nearer than one station by this relative error."""
 MOST_SCV, MOST_STATIONS, MOST_CLIENTS = 4.0, 16, 1000
 """The largest scv that a p99 tells, and the most stations in series, and clients of a measured p99, to simulate."""
+BUSIEST = 0.9
+"""The highest rate whose measured p99 is compared, over that of the simulated device: beyond, a run is too short."""
 Z95 = 1.96
 """Half the width of a 95 % interval, in standard errors."""
 
@@ -85,25 +87,31 @@ def simulated_queue(fit: Fit, curve: Prediction, seed: int = 0) -> SimulatedQueu
 
 @dataclass(frozen=True)
 class _Servers:
-    """A device as ``servers`` and a constant ``rest`` of each response, with its law of service."""
+    """A device as ``servers`` and a constant ``rest`` of each response, with its law of service.
+
+    ``in_series`` is the squared coefficient of variation of each, if they stand in series.
+    """
 
     servers: int
     rest: float
     law: Distribution
+    in_series: float
 
     @classmethod
     def of(cls, fit: Fit, lone: float, peak: float, scv: float) -> _Servers:
         """Those of a response ``lone`` to a lone request and of a ``peak``."""
         servers = max(round(lone * peak), 1)
         mean = min(servers / peak, lone)
+        law: Distribution = Gamma(mean, scv) if scv > LEAST_SCV else Deterministic(mean)
         if fit.law is not None:
-            return cls(servers, lone - mean, law_of(fit, mean)[0])
-        return cls(servers, lone - mean, Gamma(mean, scv) if scv > LEAST_SCV else Deterministic(mean))
+            law = law_of(fit, mean)[0]
+        in_series = scv if fit.is_under_any_load else law.scv * servers  # fitted where they wait, or of all together
+        return cls(servers, lone - mean, law, max(in_series, LEAST_SCV))
 
     def mean_and_p99(self, load: ArrivalRate | ClosedLoad, value: float, queues: Queues, count: int) -> Array:
         """Mean and p99 (2,) of the response under a ``value`` of the load."""
         if queues == "series":
-            each = Gamma(self.law.mean / self.servers, max(self.law.scv, LEAST_SCV) * self.servers)
+            each = Gamma(self.law.mean / self.servers, self.in_series)
             device = {f"station {i + 1}": Station(each) for i in range(self.servers)}
         else:
             device = {"device": Station(self.law, servers=self.servers, queues=queues)}
@@ -162,7 +170,8 @@ def with_p99(fit: Fit, curve: Prediction) -> Prediction:
 def _scv_by_p99(fit: Fit) -> float | None:
     """The scv of a gamma law with the p99 over mean of lone requests; None where that is not, or an scv is, known."""
     tails = dict(fit.details.get(TAILS, ()))
-    if knows_spread(fit) or fit.load_type.thinking_s or 1.0 not in tails:
+    closed = isinstance(fit.load_type, ClosedLoad) and not fit.load_type.thinking_s
+    if knows_spread(fit) or not closed or 1.0 not in tails:
         return None
     from scipy.special import gammaincinv
 
@@ -175,8 +184,9 @@ def _way_to_queue(fit: Fit, found: PossibleDevices, device: _Servers) -> tuple[Q
 
     Also the mean error of the logarithms of the latter; None where no p99 was measured.
     """
-    load = fit.load_type if isinstance(fit.load_type, ClosedLoad) else Depth()
-    tails = [(n, ratio) for n, ratio in fit.details.get(TAILS, ()) if n <= MOST_CLIENTS]
+    load = fit.load_type if isinstance(fit.load_type, ClosedLoad | ArrivalRate) else Depth()
+    most = BUSIEST * device.servers / device.law.mean if isinstance(load, ArrivalRate) else MOST_CLIENTS
+    tails = [(n, ratio) for n, ratio in fit.details.get(TAILS, ()) if n <= most]
     knee = min(float(device.servers), float(found.middle.n[-1]))
     wanted = float(found.middle.closed(knee).response[0])
     ways: list[Queues] = ["shared", "random"] if device.servers > 1 else ["shared"]

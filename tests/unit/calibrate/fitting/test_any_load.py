@@ -175,6 +175,19 @@ def test_a_measured_p99_tells_the_spread_and_the_way_to_queue(device: dict, user
     assert f"by the p99 at depth 1; {said}, by the measured p99" in found.notes[-1]
 
 
+def test_a_p99_measured_at_rates_tells_the_way_to_queue_too() -> None:
+    rates = np.array([10.0, 50, 80])
+    runs = [simulate(Network(STATIONS, Arrivals(rate)), customers=200_000, seed=1, engine="compiled") for rate in rates]
+    points = points_at(rates, rates, latency_p99_s=[one.quantile(0.99) for one in runs])
+    points["latency_s"] = 0.03 / (1 - rates / 100)
+    made = fit(Sweep(points, ArrivalRate()), model="p-norm with onset, any load")
+    found = with_p99(made, made.predict(Clients([15], think=0.1)))
+    network = Network({"think": Delay(0.1), **STATIONS}, 15)
+    exact = simulate(network, customers=400_000, seed=3, engine="compiled")
+    assert found.p99_s == pytest.approx([exact.quantile(0.99)], rel=0.08)
+    assert "stations one after another, by the measured p99" in found.notes[-1]
+
+
 def test_p99_of_eight_queues_joined_at_random_is_longer_than_of_one() -> None:
     exact = Network({"device": Station(Exponential(0.01), servers=8, queues="random")}, Arrivals(480))
     depths = [1, 2, 4, 8, 16, 32, 64]
