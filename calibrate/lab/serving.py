@@ -105,6 +105,7 @@ POLICY = (
 PLOTLY_AT = "/_dash-component-suites/plotly/"
 """Where Dash looks for plotly: it gets the small one of the reports, which has all that the lab draws."""
 PLACES = ("/_dash-component-suites/", "/assets/")
+CALLBACKS = "/_dash-update-component"
 KINDS = ("text/javascript", "application/javascript", "text/css")
 FEWEST_BYTES, MOST_KEPT, LEVEL = 1024, 64, 6
 
@@ -224,11 +225,15 @@ def _with_safe_headers(app: Dash) -> Callable[[Response], Response]:
 
 
 def _in_one_line(error: Exception) -> Response | HTTPException:
-    """How an unforeseen error ends: a line for the browser and one for the teacher, no traceback."""
+    """How an unforeseen error ends: a line for the browser and one for the teacher, no traceback.
+
+    Dash takes the body of a callback as it comes, so that whatever fails there is held for what was sent.
+    """
     if isinstance(error, HTTPException):
         return error
     logging.getLogger(__name__).error("a request failed: %s: %s", type(error).__name__, error)
-    return Response("the lab could not answer that\n", 500, mimetype="text/plain")
+    status = 400 if request.path == CALLBACKS else 500
+    return Response("the lab could not answer that\n", status, mimetype="text/plain")
 
 
 def _with_token(base: str, token: str | None) -> str:
@@ -262,6 +267,8 @@ def _why_not(error: Exception, host: str, port: int) -> str:
 
 
 LOGGERS = ("waitress", "calibrate.lab")
+LONGEST_LINE = 1000
+"""Characters of a line of the log, which may repeat what a request sent."""
 
 
 class PlainFormatter(logging.Formatter):
@@ -272,7 +279,8 @@ class PlainFormatter(logging.Formatter):
         text = f"{record.levelname.lower()}: {record.getMessage()}"
         if record.exc_info and record.exc_info[0] is not None:
             text += f" ({record.exc_info[0].__name__}: {record.exc_info[1]})"
-        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+        shown = text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}..."
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
 
 
 def log_plainly() -> None:

@@ -116,6 +116,21 @@ def test_what_fails_in_a_request_is_one_plain_line(folder, capsys):
     assert "colour" in printed
 
 
+def test_a_callback_that_no_page_sends_is_a_bad_request_and_one_short_line_of_the_log(folder, capsys):
+    long = '{"output": "' + "x" * 200_000 + '"}'
+    bodies = ("null", "5", "[" * 20_000, long, '{"output": "part.children", "inputs": [5]}')
+    with serving(build(RunTable(folder)), "127.0.0.1", 0) as found:
+        place = urlsplit(found.teacher)
+        for body in bodies:
+            with closing(HTTPConnection(place.hostname, place.port, timeout=20)) as client:
+                client.request("POST", server.CALLBACKS, body, {"Content-Type": "application/json"})
+                answer = client.getresponse()
+                assert (answer.status, answer.read().count(b"\n")) == (400, 1)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["error"] * len(bodies)
+    assert max(map(len, lines)) < 1100
+
+
 def test_a_connection_that_fails_leaves_the_lab_listening(folder, capsys, monkeypatch):
     def fails(_channels: object, _address: object) -> None:
         raise RuntimeError("no room")
