@@ -34,11 +34,16 @@ _COUNT = re.compile(
     rf"(?i:(?:{_DONE}|num|number_of|n|nr|no)_)*{any_of(VOCABULARY['words']['things'], or_one=True)}(?i:_(?:{_DONE}))*"
     r"|(?i:(?:num_)?samples|completed)"
 )
+_SECONDS = {
+    **UNITS["latency"],
+    **dict.fromkeys(("min", "mins", "minutes", "m"), 60.0),
+    **dict.fromkeys(("hours", "h"), 3600.0),
+}
+"""Units of the length of a run, which a mean time never has in minutes or hours."""
 _LENGTH = re.compile(
     r"(?i:(?:total|test|run|bench|benchmark|wall|clock|measured|elapsed)_)*"
-    rf"(?i:elapsed|duration|run_?time|time|seconds|secs|length)(?:_(?:in_)?(?:{'|'.join(UNITS['latency'])}|min))?"
+    rf"(?i:elapsed|duration|run_?time|time|seconds|secs|length)(?:_(?:in_)?(?P<unit>{'|'.join(_SECONDS)}))?"
 )
-_SECONDS = {**UNITS["latency"], "min": 60.0}
 _WHOLE = re.compile(r"[1-9]\d{0,2}(?:[,.' ]\d{3})+|\d+")
 
 
@@ -50,25 +55,25 @@ def with_counted_rate(table: TextTable, declared: Collection[str], name: str) ->
     """
     free = [c for c in table.header if c not in declared]
     counts = [c for c in free if _COUNT.fullmatch(plain_name(c))]
-    lengths = [c for c in free if _LENGTH.fullmatch(plain_name(c))]
+    lengths = [(c, found["unit"]) for c in free if (found := _LENGTH.fullmatch(plain_name(c)))]
     if len(counts) != 1 or len(lengths) != 1 or _has_rate(table, counts[0]):
         return table, [], ""
-    number = _numbers(table, counts[0])
-    unit = unit_in_name("latency", lengths[0]) or ("min" if plain_name(lengths[0]).endswith("_min") else None)
-    seconds = column_values(table, ColumnRole("latency", lengths[0], _SECONDS[unit or "s"]))
+    number, ((length, unit),) = _numbers(table, counts[0]), lengths
+    unit = unit or unit_in_name("latency", length)
+    seconds = column_values(table, ColumnRole("latency", length, _SECONDS[unit or "s"]))
     with np.errstate(divide="ignore", invalid="ignore"):  # cells of nothing or zero tell nothing
         rate = np.where(seconds > 0, number / seconds, np.nan)
-        is_length = _is_length(table, rate, number * seconds, lengths[0], is_told=unit is not None)
+        is_length = _is_length(table, rate, number * seconds, length, is_told=unit is not None)
     if not np.isfinite(rate).any() or not is_length:
         return table, [], ""
-    law = f"{counts[0]} / {lengths[0]}"
+    law = f"{counts[0]} / {length}"
     rows = tuple(
         (line, {**cells, RATE: repr(float(x)) if np.isfinite(x) else ""})
         for (line, cells), x in zip(table.rows, rate, strict=True)
     )
-    header = (*(c for c in table.header if c not in (counts[0], lengths[0])), RATE)
+    header = (*(c for c in table.header if c not in (counts[0], length)), RATE)
     as_seconds = "" if unit else ", taken in seconds, as N = X R then holds"
-    message = f"{name}: the throughput is {counts[0]!r} over {lengths[0]!r}{as_seconds}."
+    message = f"{name}: the throughput is {counts[0]!r} over {length!r}{as_seconds}."
     finding = note(
         "counted-rate", message, f"if one column is the rate, say so: {columns_option(['throughput=COLUMN'])}"
     )

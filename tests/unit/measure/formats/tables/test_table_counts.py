@@ -35,6 +35,8 @@ def read(text: str, **declared: str) -> Sweep:
         table("Clients,Requests,Elapsed (s),Latency (ms)"),
         table("threads,Ops,Time (s),Latency (ms)"),
         table("clients,completed transactions,run time [min],mean_us", length=60, mean=1e6),
+        table("clients,requests,duration_m,mean_ms", length=60),
+        table("clients,requests,duration_hours,mean_ms", length=3600),
         table("connections,# requests,total_time_ms,latency_s", length=1e-3, mean=1),
         table("clients,transactions,duration,latency average"),
         table("clients,requests,seconds,mean_ms").split("\n16,")[0],
