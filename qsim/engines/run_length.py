@@ -26,7 +26,7 @@ from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
 from qsim.models import Network, Station
 
 MOST_AT_ONCE = 10_000_000
-"""The most customers that circulate, or servers, in the tables of a run."""
+"""The most customers that circulate, or servers, in the tables of a run, and services until a customer has finished."""
 
 ENDLESS = 10**15
 """More customers than any run has."""
@@ -54,11 +54,12 @@ def require_runnable(model: Network) -> Plan:
     """The plan of a model that has a steady state; raises what ``simulate`` raises."""
     made = plan(model)
     servers = math.fsum(place.all_servers for place in made.places if place.servers < math.inf)
-    for what, number in (("customers", made.population), ("servers", servers)):
+    visits = max(float(model.mean_visits(c).sum()) for c in model.classes)
+    for what, number in (("customers", made.population), ("servers", servers), ("services of each customer", visits)):
         if number > MOST_AT_ONCE:
             raise NoEngineError(
                 f"{model.kendall} is not simulated: it has {number:,.0f} {what}, more than the {MOST_AT_ONCE:,} that "
-                "are followed at once; take fewer, of a longer think or service time"
+                "a run follows; take fewer, of a longer think or service time"
             )
     if any(math.isinf(arrivals.mean) for arrivals in made.sources):
         raise InvalidParameterError(

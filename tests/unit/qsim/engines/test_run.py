@@ -125,6 +125,8 @@ def test_models_that_have_no_steady_state_or_no_engine() -> None:
         simulate(MM1(0, 1))
     with pytest.raises(NoEngineError, match="engines serve FCFS, PS"):
         simulate(Open(Exponential(2), Exponential(1), discipline="SRPT"))
+    with pytest.raises(NoEngineError, match="1,000,000,000 services of each customer"):
+        simulate(Network({"a": Station(Exponential(1), visits=1e9)}, 3))
     with pytest.raises(ValueError, match="model"):
         simulate("M/M/1")  # type: ignore[arg-type]
 
