@@ -10,7 +10,9 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Collection, Iterator
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -220,6 +222,7 @@ def decode(content: bytes, name: str) -> str:
 
 
 MOST_DIGITS = 300
+MOST_PARTS = 200
 
 
 def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) -> dict[str, Any]:
@@ -230,13 +233,42 @@ def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) 
     is_empty = path.is_file() and not path.stat().st_size  # read_text would say to measure again
     text = "" if is_empty else read_text(path)
     try:
-        document = json.loads(text, parse_int=_whole)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not JSON, so it is not {what}; {remedy}") from error
+        document = json_of(text)
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON ({error}), so it is not {what}; {remedy}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema not in schemas:
         raise DataError(f"{path} is not {what} (schema {schema!r}); {remedy}")
     return dict(document)
+
+
+def json_of(text: str) -> Any:
+    """What a text in JSON says. ValueError where it is none, has a field twice, or is beyond what a person writes."""
+    return _parsed(lambda: json.loads(text, parse_int=_whole, object_pairs_hook=_each_once))
+
+
+def toml_of(text: str) -> dict[str, Any]:
+    """What a text in TOML says. ValueError as for JSON: the parser takes the square of the parts of a name."""
+    if any(piece.count(".") > MOST_PARTS for piece in re.split(r"[=,{}\[\]\n]", text)):
+        raise ValueError(f"a name of more than {MOST_PARTS} parts")
+    return dict(_parsed(lambda: tomllib.loads(text)))
+
+
+def _parsed(parse: Callable[[], Any]) -> Any:
+    try:
+        return parse()
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    except ValueError as error:  # Python names its own setting where a number is too long
+        raise ValueError(str(error).partition("; use sys.")[0]) from error
+
+
+def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(fields)
+    if len(found) < len(fields):
+        ((twice, _),) = Counter(name for name, _ in fields).most_common(1)
+        raise ValueError(f"{twice!r} stands twice in one table")
+    return found
 
 
 def _whole(digits: str) -> int:

@@ -5,9 +5,7 @@ The file is TOML or JSON, with the fields of :class:`qsim.Network` and units.
 
 from __future__ import annotations
 
-import json
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +26,7 @@ from calibrate.cli.theory.queue_models import Explain, law_of
 from calibrate.cli.theory.solve import CUSTOMERS, CUSTOMERS_SIMULATED, SimulationSeed, simulated, solved
 from measure import text_files
 from measure.errors import DataError
-from measure.text_files import read_head
+from measure.text_files import json_of, read_head, toml_of
 from measure.units import parse_duration, parse_rate
 
 if TYPE_CHECKING:
@@ -67,8 +65,8 @@ class _Reading:
     def network(self, text: str) -> WrittenNetwork:
         """The network described by the text of the file."""
         try:
-            made = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
+            made = json_of(text) if text.lstrip().startswith("{") else toml_of(text)
+        except ValueError as error:
             raise ValueError(f"it is neither TOML nor JSON: {error}") from error
         document = self.table(made, "the file")
         self.only(document, FIELDS, "the file")

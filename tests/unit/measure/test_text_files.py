@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from measure import load
 from measure.errors import DataError, StoreError
-from measure.text_files import decode, reading
+from measure.text_files import decode, json_of, reading, toml_of
 
 TABLE = "depth,iops,latency_us\n1,12000,83\n8,80000,100\n"
 
@@ -20,6 +22,26 @@ TABLE = "depth,iops,latency_us\n1,12000,83\n8,80000,100\n"
 def test_whatever_a_reader_raises_names_the_file(error: Exception) -> None:
     with pytest.raises(DataError, match=r"some\.json"), reading("some.json"):
         raise error
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (toml_of, ".".join("a" * 100_000) + " = 1"),
+        (toml_of, "x = {" + ".".join(['"a"'] * 100_000) + " = 1}"),
+        (toml_of, "x = " + "[" * 10_000),
+        (toml_of, "x = " + "1" * 10**6),
+        (json_of, '{"a":' * 10_000),
+        (json_of, "1" * 10**6),
+        (json_of, '{"a": {"b": 1, "b": 2}}'),
+    ],
+)
+def test_what_nobody_writes_is_refused_at_once(parse: Callable[[str], object], text: str) -> None:
+    start_s = time.process_time()
+    with pytest.raises(ValueError, match=r"200 parts|too deeply|digits|'b' stands twice") as refused:
+        parse(text)
+    assert time.process_time() - start_s < 1
+    assert len(str(refused.value)) < 120
 
 
 def test_an_interruption_is_none_of_it() -> None:
