@@ -148,7 +148,8 @@ def _told(sweep: Sweep, text: str) -> Sweep:
     if think < 0:
         raise DataError(f"--columns: the think time {text!r} is below zero; write it like think=1s, or think=0")
     if think == 0:
-        return _known(sweep, "no think time: told")
+        answered = tuple(f for f in sweep.findings if f.check != LOAD_KIND)
+        return _known(replace(sweep, findings=answered), "no think time: told")
     cycle = (sweep.points["load"] / sweep.points["throughput_per_s"]).to_numpy(float)
     of_cycles = np.array([o == computed("N / X") for o in sweep.points[ORIGIN["latency_s"]]])
     if (cycle <= think * np.where(of_cycles, 1, 1 - OF_CYCLE)).any():  # a measured X may be rounded

@@ -79,7 +79,11 @@ def parse_fio(text: str, name: str) -> list[FioRecord]:
                 f"{name} is cut off: its fio JSON has no end; fio was killed or the disk was full, so measure again"
             )
         raise DataError(f'{name} is not fio\'s JSON (no "fio version" with jobs in it); {_AGAIN}')
-    records = [record for document in last_of_runs(documents) for record in _records(document, name)]
+    records = [
+        replace(record, group=f"{run} {record.group}")
+        for run, document in enumerate(last_of_runs(documents))
+        for record in _records(document, name)
+    ]
     if not records:
         raise DataError(f"{name}: fio wrote its JSON, but no job is in it; run the job again")
     if truncated:
@@ -178,6 +182,7 @@ def _record(
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
+        group=str(clones[0].get("groupid", "")),
     )
     if asked > 1 and len(clones) == 1 and (limited or outstanding > MORE_THAN * (record.depth or 1)):
         # fio does not record the bare flag --group_reporting; more in flight than one clone can hold implies it, and a

@@ -65,7 +65,8 @@ class FioRecord:
     fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``all_options`` is False where the
     output holds only some of the options. ``directions`` has reads and writes apart, where fio reports them so:
     {"read": (requests/s, latency), "write": ...}. ``cpu_s`` is the processor time of its jobs, seconds, NaN where
-    unknown. ``published`` has fio's own rate and mean latency where they were corrected.
+    unknown. ``published`` has fio's own rate and mean latency where they were corrected. ``group`` names its group in a
+    run: jobs of one group start at once. It is empty where unknown.
     """
 
     source: str
@@ -88,6 +89,7 @@ class FioRecord:
     directions: Mapping[str, tuple[float, Moments]] = field(default_factory=dict)
     cpu_s: float = math.nan
     published: Published = field(default_factory=dict)
+    group: str = ""
 
     @property
     def engine(self) -> str:

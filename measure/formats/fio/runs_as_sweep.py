@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from measure.errors import DataError
-from measure.findings import Finding, unreadable
+from measure.findings import LOAD_KIND, Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.logs import choose_logs, record_of_logs
 from measure.formats.fio.ramp import LIMITING, SEARCHED
@@ -44,14 +44,16 @@ LIMITED = "limited in rate"
 
 
 def read_fio(text: str, name: str) -> list[FioRecord]:
-    """The records in one output of fio: terse lines, its JSON where there is any, else its report.
+    """The records in one output of fio: its JSON where there is any, else its report, else terse lines.
 
-    ``name`` is the file's name, for the messages. Raises DataError in one sentence where there is neither.
+    ``name`` is the file's name, for the messages. Raises DataError in one sentence where there is none.
     """
-    if looks_like_terse(text):
-        return parse_terse(text, name)
-    is_report = '"fio version"' not in text and looks_like_normal(text)
-    return parse_normal(text, name) if is_report else parse_fio(text, name)
+    if '"fio version"' not in text:
+        if looks_like_normal(text):
+            return parse_normal(text, name)
+        if looks_like_terse(text):
+            return parse_terse(text, name)
+    return parse_fio(text, name)
 
 
 def fio_sweep(texts: Mapping[str, str]) -> Sweep:
@@ -148,7 +150,8 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
 def _of_its_kind(points: Sequence[Placed], findings: Iterable[Finding]) -> Sweep:
     """The sweep over depths; over arrivals where fio came at random and left most of its depth idle."""
     if any(_unchecked(p.record) != LIMITED or p.outstanding >= FEW_BUSY * p.load for p in points):
-        return sweep_of_points(_named(points), findings)
+        named = _named(points)
+        return sweep_of_points(named, [*findings, *_at_once(named)])
     options = [p.record.options for p in points]
     kind: Load = Depth()
     if all(given.get("rate_process") == "poisson" for given in options):
@@ -159,6 +162,37 @@ def _of_its_kind(points: Sequence[Placed], findings: Iterable[Finding]) -> Sweep
     sweep = sweep_of_points(_named(points), findings)
     details = {**sweep.provenance.details, **known}
     return replace(sweep, load_type=kind, provenance=replace(sweep.provenance, details=details))
+
+
+_LATER = ("startdelay", "wait_for")
+"""Options by which a job starts after others of its group."""
+
+
+def _at_once(points: Sequence[Placed]) -> Iterator[Finding]:
+    """A finding for jobs of one run that kept one device busy together: an error where one curve holds several."""
+    groups: dict[tuple[str, str, str], list[Placed]] = defaultdict(list)
+    for point in points:
+        record = point.record
+        if record.group and not any(is_set(record.options, key) for key in _LATER):
+            groups[record.source, record.group, record.device].append(point)
+    several = len({point.record.source for point in points}) > 1
+    for (source, *_), jobs in groups.items():
+        series = [point.series for point in jobs]
+        for curve in dict.fromkeys(series) if len(jobs) > 1 else ():
+            total = math.fsum(point.load for point in jobs)
+            names = ", ".join(repr(point.record.job) for point in jobs[:_MOST_JOBS])
+            yield Finding(
+                LOAD_KIND,
+                "error" if series.count(curve) > 1 else "warning",
+                f"{f'{source}: ' if several else ''}the jobs {names}{', ...' if len(jobs) > _MOST_JOBS else ''} ran at "
+                f"once, so that up to {total:g} requests were outstanding in all.",
+                "no stonewall stands between these jobs, and fio starts all of them together.",
+                "write stonewall into each job, and run again; where they ran one after another: --columns think=0.",
+                series=curve,
+            )
+
+
+_MOST_JOBS = 4
 
 
 def why_unusable(record: FioRecord) -> Finding | None:

@@ -228,6 +228,7 @@ def _record(clones: Sequence[_Report], version: str, name: str) -> FioRecord:
         started_at="",
         iodepth_levels=first.depths,
         all_options=False,
+        group=f"{first.run} {first.group}",
     )
 
 

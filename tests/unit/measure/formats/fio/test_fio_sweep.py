@@ -150,3 +150,37 @@ def test_a_damaged_histogram_is_refused_and_not_counted_without_its_bin(key: str
     section = read3(1000.0, 4e3, lat_ns=stats(4e3, bins={"3968": 900, key: count}))
     with pytest.raises(DataError, match=f"in the bin '{key}' of its histogram.*edited or damaged"):
         sweep_of(document(job(section)))
+
+
+def _at_depth(depth: int, direction: str = "read", **more: Any) -> dict[str, Any]:
+    made = job(read3(1000, depth * 1e6), direction, jobname=f"{direction}{depth}", **more)
+    made["job options"] |= {"iodepth": str(depth), **more.get("options", {})}
+    return made
+
+
+def _asked(*jobs: dict[str, Any]) -> list[tuple[str, str | None]]:
+    return [(f.severity, f.series) for f in sweep_of(document(*jobs)).findings if f.check == "load-kind"]
+
+
+def test_depths_of_jobs_that_ran_at_once_are_the_load_of_no_curve() -> None:
+    """The job file lacks stonewall: the device held 1 + 4 + 64 requests at every "depth"."""
+    (asked,) = [f for f in sweep_of(document(*map(_at_depth, (1, 4, 64)))).findings if f.check == "load-kind"]
+    assert (asked.severity, "69 requests" in asked.message, "stonewall" in asked.remedy) == ("error", True, True)
+    assert _asked(*(_at_depth(depth, groupid=group) for group, depth in enumerate((1, 4, 64)))) == []  # stonewall
+    delayed = _at_depth(64, options={"startdelay": "30"})
+    assert _asked(_at_depth(1), delayed) == []
+
+
+def test_reads_beside_writes_of_another_job_are_warned_of() -> None:
+    found = _asked(_at_depth(8), _at_depth(2, "write"))
+    assert found == [("warning", "4 KiB random read"), ("warning", "4 KiB random write")]
+    other = _at_depth(2, "write", options={"filename": "/dev/other"})
+    assert _asked(_at_depth(8, options={"filename": "/dev/one"}), other) == []
+
+
+def test_its_json_counts_where_it_wrote_all_of_its_formats() -> None:
+    """The terse line has no depth."""
+    terse = "3;fio-3.33;j;0;0;" + ";".join(["0"] * 125)
+    sweep = fio_sweep({"all.txt": f"{terse}\n{json.dumps(document(job(read3(1000, 4e6))))}\n"})
+    assert list(sweep.points["load"]) == [4]
+    assert [f.check for f in sweep.findings] == []
