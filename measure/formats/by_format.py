@@ -32,6 +32,7 @@ from measure.formats.servers import (
 from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.column_names import parse_columns
+from measure.formats.tables.records import records_in
 from measure.formats.tables.table import csv_sweep
 from measure.formats.which_kind import of_its_kind, told_apart
 from measure.sweep import Sweep, join
@@ -122,6 +123,8 @@ def sniff(text: str, name: str) -> Format:
         refusal = DataError if has_numbers(text) else NoMeasurementError
         raise refusal(f"{name} is {known.name}, which is not read: {known.instead}")
     if start.startswith(("{", "[")) and documents(text):
+        if records_in(text):
+            return "table"
         raise NoMeasurementError(f"{name} is JSON of no tool that is read ({', '.join(JSON_TOOLS)}); {_THREE_COLUMNS}")
     if "verify failed" in head or "\nverify: " in head:
         raise DataError(

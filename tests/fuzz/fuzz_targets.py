@@ -371,7 +371,11 @@ TARGETS: dict[str, Target] = {
     ),
     "fio_terse": Target(load, ("data/fio-others/terse*",)),
     "mlc": Target(mlc, ("golden/data/mlc/*",)),
-    "csv": Target(csv, ("golden/data/curves/*", "data/tables/*", "data/pasted/*"), ("measure.formats.tables.cells",)),
+    "csv": Target(
+        csv,
+        ("golden/data/curves/*", "data/tables/*", "data/pasted/*"),
+        ("measure.formats.tables.cells", "measure.formats.tables.records"),
+    ),
     "command": Target(
         command,
         ("golden/data/fio/json-plus.json", "data/servers/*"),

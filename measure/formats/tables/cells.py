@@ -19,6 +19,7 @@ from itertools import zip_longest
 
 from measure.errors import DataError
 from measure.formats.tables.column_names import OPEN_UNIT, UNITS, ColumnRole, recognise
+from measure.formats.tables.records import records_in
 from measure.text_files import HEAD_BYTES
 
 SEPARATORS = "\t;,"
@@ -66,7 +67,11 @@ def separator_of(line: str) -> str | None:
 
 
 def body_of(text: str) -> Body:
-    """The table in a text: without comments, a title or a frame."""
+    """The table in a text: without comments, a title or a frame; a list of records has a row for each."""
+    if records := records_in(text):
+        names = list(dict.fromkeys(name for _, record in records for name in record))
+        rows = [names, *([record.get(name, "") for name in names] for _, record in records)]
+        return Body(tuple(map(_joined, rows)), (records[0][0], *(line for line, _ in records)), is_framed=True)
     if "</td>" in text or "</TD>" in text:
         text = _of_html(text)
     every = enumerate(re.split(r"\r\n|\r|\n", text), 1)
@@ -81,7 +86,33 @@ def body_of(text: str) -> Body:
             return found
     whole = _cells_of(plain)
     found = next((part for skip in range(1, _MOST_TITLES + 1) if (part := _without_title(plain, skip))), whole)
-    return _in_sections(found, [(n, line) for n, line in numbered if line.lstrip().startswith("#")])
+    hashed = [(n, line) for n, line in numbered if line.lstrip().startswith("#")]
+    bare, titles = _without_notes(found)
+    sections = _in_sections(bare, sorted([*hashed, *titles]))
+    if sections is not bare or all(n > bare.numbers[-1] or _NUMBERED_RUN.fullmatch(title) for n, title in titles):
+        return sections
+    return _in_sections(found, hashed)
+
+
+_NOTE = re.compile(r"\W*(?i:notes?|remarks?|sources?|anmerkung(?:en)?|hinweise?|quellen?)\b(?=[\s:.])")
+
+
+def _without_notes(body: Body) -> tuple[Body, list[tuple[int, str]]]:
+    """The lines of cells, and those that are a title or a note: one cell of words, the other ones empty or absent."""
+    kept: list[int] = []
+    notes: list[tuple[int, str]] = []
+    mark = body.separator if body.lines else None
+    for k, (n, line) in enumerate(zip(body.numbers, body.lines, strict=True)):
+        words, width = line.strip(f"{_NOTHING}{_ENDS}"), len(line.strip(_ENDS).split(mark))
+        is_alone = separator_of(words) is None and _LETTER.search(words) and (" " in words or width > 1)
+        if k and mark and (is_alone or _NOTE.match(words)):
+            notes.append((n, words.strip('"')))
+        else:
+            kept.append(k)
+    if not notes or len(kept) < 2:
+        return body, []
+    lines, numbers = tuple(body.lines[k] for k in kept), tuple(body.numbers[k] for k in kept)
+    return replace(body, lines=lines, numbers=numbers), notes
 
 
 def _in_sections(body: Body, titles: Sequence[tuple[int, str]]) -> Body:
@@ -108,9 +139,27 @@ def _in_sections(body: Body, titles: Sequence[tuple[int, str]]) -> Body:
 def _of_html(text: str) -> str:
     """The rows of a table in HTML, a line each, with tabs between the cells."""
     rows = re.findall(r"<tr[ >].*?(?=<tr[ >]|</table|\Z)", text, re.DOTALL | re.IGNORECASE)
-    cells = [re.findall(r"<t[dh](?:\s[^>]*)?>(.*?)</t[dh]>", row, re.DOTALL | re.IGNORECASE) for row in rows]
-    plain = ([" ".join(html.unescape(re.sub(r"<[^>]*>", " ", cell)).split()) for cell in row] for row in cells)
-    return "".join(map(_joined, filter(None, plain)))
+    below: dict[int, list[str]] = {}  # by its column, what a cell of several rows has in those that follow
+    found = []
+    for row in rows:
+        plain: list[str] = []
+        for kind, attributes, cell in _HTML_CELL.findall(row):
+            while below.get(len(plain)):
+                plain.append(below[len(plain)].pop())
+            spans = {name.lower(): min(int(n), _MOST_COLUMNS) for name, n in _HTML_SPAN.findall(attributes)}
+            shown = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", cell)).split())
+            for column in range(spans.get("col", 1)):
+                under = shown if kind in "dD" and not column else ""  # the rows of a header are joined later
+                below[len(plain)] = [under] * (spans.get("row", 1) - 1)
+                plain.append("" if column else shown)
+        while plain and below.get(len(plain)):
+            plain.append(below[len(plain)].pop())
+        found.append(plain)
+    return "".join(map(_joined, filter(None, found)))
+
+
+_HTML_CELL = re.compile(r"<t([dh])(\s[^>]*)?>(.*?)</t[dh]>", re.DOTALL | re.IGNORECASE)
+_HTML_SPAN = re.compile(r"(row|col)span=[\"']?(\d{1,4})", re.IGNORECASE)
 
 
 def _cells_of(lines: Sequence[tuple[int, str]]) -> Body:
@@ -309,6 +358,9 @@ _WITH_UNIT = re.compile(
 )
 _SPREAD = re.compile(r"(?P<value>[+-]?[\d.,]*\d)\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?(?P<unit>[^\W\d_]{0,12})")
 
+_IN_PARTS = re.compile(r"(?:(\d+)h)?(\d+)m(\d+(?:\.\d+)?)s")
+"""A time as Go prints it."""
+
 
 def without_units(
     header: Sequence[str], rows: Sequence[tuple[int, Mapping[str, str]]], name: str
@@ -319,7 +371,7 @@ def without_units(
     for a cell that cannot be converted, and for a time without a unit among others with units.
     """
     names = {column: column for column in header}
-    cells = [(line, dict(row)) for line, row in rows]
+    cells = [(line, {column: _without_spread(cell) for column, cell in row.items()}) for line, row in rows]
     for column in header:
         found = [_split(row[column]) for _, row in cells]
         units = [unit for _, unit in found if unit]
@@ -342,6 +394,12 @@ def without_units(
         for (_, row), value in zip(cells, values, strict=True):
             row[column] = value or ""
     return names, [(line, {names[column]: cell for column, cell in row.items()}) for line, row in cells]
+
+
+def _without_spread(cell: str) -> str:
+    """The number of a cell such as "4.71 ± 0.3"; other cells unchanged."""
+    found = _SPREAD.fullmatch(cell)
+    return found["value"] if found and not found["unit"] else cell
 
 
 def _needs_unit(value: str) -> bool:
@@ -368,6 +426,9 @@ def _target(column: str, own: str, unit: str) -> tuple[str, str]:
 
 def _split(cell: str) -> tuple[str, str]:
     """A cell's number and its unit, or the cell and nothing."""
+    if parts := _IN_PARTS.fullmatch(cell):
+        hours, minutes, seconds = (float(part or 0) for part in parts.groups())
+        return repr(3600 * hours + 60 * minutes + seconds), "s"
     match = _SPREAD.fullmatch(cell) or _WITH_UNIT.fullmatch(cell)
     if match is None:
         return cell, ""
@@ -392,7 +453,7 @@ _MOST_COLUMNS, _SHOWN = 1000, 40
 _MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]{0,5})")
 _LEAST_BARE = 512.0
-_EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
+_EMPTY = frozenset({"", "-", "–", "—", "na", "n/a", "nan", "null", "none"})
 _END = r"(?:[eE][+-]?\d+)?[%kKMG]?"
 _STYLES = {
     ".": re.compile(rf"[+-]?(?:\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d+)?{_END}"),
@@ -456,6 +517,8 @@ def read_table(text: str, name: str) -> TextTable:
         listed = [(cells, body.numbers[0]) for cells in turned]
     header, taken = header_of([cells for cells, _ in listed[:3]])
     _check_header(header, name)
+    heads = [cells for cells, _ in listed[:taken]]
+    listed = [*listed[:taken], *(row for row in listed[taken:] if row[0] not in heads)]
     rows = _rows(header, listed[taken:], name, is_framed=body.is_framed)
     if not rows:
         raise DataError(f"{name} has a header but no row; measure again or name another file")

@@ -399,7 +399,7 @@ _SIZE_IN_NAME = re.compile(r"(?<![a-z\d.])\d+_?[kmg]?i?b(?:ytes?)?(?![a-z\d])")
 _BYTES_PER = re.compile(r"(?<![a-z])b(?:/|ps|_per_)")
 _IN_THOUSANDS = {"k": "k/s", "m": "M/s", "thousand": "k/s", "thousands": "k/s", "million": "M/s", "millions": "M/s"}
 _DIRECTIONS = {"r": "read_", "read": "read_", "reads": "read_", "w": "write_", "write": "write_", "writes": "write_"}
-_NO_MEAN = re.compile(r"p\d+|\d+(?:th|st)?%?|%.*|.*%")
+_NO_MEAN = re.compile(r"p\d+|\d+(?:th|st)|\d\d?|9{3,}|%.*|.*%")  # 980 and 4610 name drives
 
 
 @dataclass(frozen=True)
@@ -454,7 +454,8 @@ def worded_name(column: str) -> WordedName | None:
 
 def _words(text: str, name: str) -> list[str]:
     """The words of a ``text`` without sizes of blocks; "b" alone is bytes but beside requests, as in "drive B IOPS"."""
-    words = [word for word in re.split(r"[_/#@]+", _SIZE_IN_NAME.sub("", text)) if word]
+    text = _SIZE_IN_NAME.sub("", text).replace("end_to_end", "e2e")
+    words = [word for word in re.split(r"[_/#@]+", text) if word]
     of_requests = any(_RATE_UNIT.fullmatch(w) or _THING.fullmatch(w) or w in _NAMED["times"] for w in words)
     return [word for word in words if word != "b" or not of_requests or _BYTES_PER.search(name)]
 

@@ -33,6 +33,7 @@ from measure.formats.tables.column_names import (
     declared_roles,
     found_columns,
     is_achieved,
+    is_mean_in_flight,
     may_be_a_mean,
     plain_name,
     recognise,
@@ -40,6 +41,7 @@ from measure.formats.tables.column_names import (
     weakly_recognised,
     worded_name,
 )
+from measure.formats.tables.counts import counts_requests
 from measure.units import parse_mix
 
 LATENCIES = ("latency", "read_latency", "write_latency")
@@ -313,7 +315,10 @@ def _loads(
     jobs = [r for r in found if r.role == "jobs"]
     load = next((chosen[r] for r in LOAD_ROLES if r in chosen), None)
     if load is None:
-        candidates = [r for r in found if r.role in LOAD_ROLES] or [r for r in found if r.role == "clients"] or jobs
+        set_ones = [r for r in found if r.role in LOAD_ROLES and not is_mean_in_flight(r.column)]
+        candidates = (
+            set_ones or [r for r in found if r.role in LOAD_ROLES] or [r for r in found if r.role == "clients"] or jobs
+        )
         if len(candidates) > 1:
             raise DataError(_ambiguous(where, candidates, header))
         if not candidates:
@@ -361,7 +366,9 @@ def _example(roles: Mapping[str, ColumnRole], lacking: Sequence[str], table: Tex
     block a column of sizes. Reads and writes that have a rate or a latency each need none of both.
     """
     rest = _rest(table.header, roles)
-    plain = [c for c in rest if not (recognise(c) or worded_name(c) or unit_in_name("latency", c))]
+    plain = [
+        c for c in rest if not (recognise(c) or worded_name(c) or unit_in_name("latency", c) or counts_requests(c))
+    ]
     numbers = [c for c in plain if table.rows and np.all(np.isfinite(column_values(table, ColumnRole("", c))))]
     sizes = [f"block={c}:{unit}" for c in numbers if (unit := unit_in_name("block", c)) and "size" in c.lower()]
     free = [c for c in numbers if may_be_a_mean(c) or weakly_recognised([c], "depth")]  # no share, size or error count

@@ -47,6 +47,15 @@ _LENGTH = re.compile(
 _WHOLE = re.compile(r"[1-9]\d{0,2}(?:[,.' ]\d{3})+|\d+")
 
 
+def counts_requests(column: str) -> bool:
+    """Whether a column holds numbers of requests, as "# Samples" does.
+
+    >>> [counts_requests(name) for name in ("# Samples", "Total requests", "requests/s")]
+    [True, True, False]
+    """
+    return _COUNT.fullmatch(plain_name(column)) is not None
+
+
 def with_counted_rate(table: TextTable, declared: Collection[str], name: str) -> tuple[TextTable, list[Finding], str]:
     """A table with its requests over the length of its runs in the place of both; a finding, and the quotient in words.
 
@@ -54,7 +63,7 @@ def with_counted_rate(table: TextTable, declared: Collection[str], name: str) ->
     unit that N = X R does not tell, or where the quotient breaks that law. ``declared`` are columns with another role.
     """
     free = [c for c in table.header if c not in declared]
-    counts = [c for c in free if _COUNT.fullmatch(plain_name(c))]
+    counts = [c for c in free if counts_requests(c)]
     lengths = [(c, found["unit"]) for c in free if (found := _LENGTH.fullmatch(plain_name(c)))]
     if len(counts) != 1 or len(lengths) != 1 or _has_rate(table, counts[0]):
         return table, [], ""

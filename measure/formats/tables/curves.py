@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from measure.formats.tables.column_names import (
     load_noun,
     plain_name,
     recognise,
+    worded_name,
 )
 from measure.formats.which_kind import is_time
 from measure.sweep import describe_series
@@ -182,6 +184,114 @@ def _roles(header: tuple[str, ...], kind: str, declared: Mapping[str, str]) -> d
 def _may_be_load(column: str) -> bool:
     found = recognise(column)
     return plain_name(column).lower() in _LOADS or (found is not None and found.role in (*_COUNTED, "arrival_rate"))
+
+
+_SUM = re.compile(
+    r"\W*(?i:(?:grand |sub-?)?totals?|sums?|averages?|avg|means?|medians?|min(?:imum)?|max(?:imum)?|std\.? ?dev|stdev"
+    r"|overall|geo(?:metric )?mean|summe|gesamt|mittelwert|durchschnitt|moyenne|somme|media|promedio)\W*"
+)
+
+
+def without_sums(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
+    """The table without the rows that sum up others, as "Average" or "Total"; and a finding that names them.
+
+    Such a word stands in a column of numbers, or in a row that lacks a number which most others have.
+    """
+    rows = [cells for _, cells in table.rows]
+    numbers = [c for c in table.header if 2 * sum(_is_number(cells[c]) for cells in rows) > len(rows)]
+    sums: list[tuple[int, str]] = []
+    for line, cells in table.rows:
+        word = next((cell for cell in cells.values() if _SUM.fullmatch(cell)), None)
+        if word is not None and not all(_is_number(cells[c]) for c in numbers):
+            sums.append((line, word))
+    if not sums or len(sums) == len(rows):
+        return table, []
+    left_out = {line for line, _ in sums}
+    named = ", ".join(f"line {line} ({word})" for line, word in sums[:_SHOWN])
+    message = f"{name}: {named} {'sums' if len(sums) == 1 else 'sum'} up other rows: left out."
+    remedy = "write the load into that row where it is a point."
+    kept = tuple(row for row in table.rows if row[0] not in left_out)
+    return replace(table, rows=kept), [note("rows-left-out", message, remedy)]
+
+
+def with_merged_cells(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
+    """The table with cells that span several rows, of which an export fills the first, in each of them; and a finding.
+
+    Such are words in the first column, and what stands left of all that is measured where each spans as many rows.
+    """
+    measured = (k for k, column in enumerate(table.header) if _is_measured(column))
+    left = table.header[: next(measured, 1)]
+    filled = {c: [bool(cells[c]) for _, cells in table.rows] for c in left}
+    merged = [c for c in left if _spans_rows(table, c, filled)]
+    if not merged:
+        return table, []
+    above: dict[str, str] = {}
+    rows = []
+    for line, cells in table.rows:
+        above |= {c: cells[c] for c in merged if cells[c]}
+        rows.append((line, {**cells, **above}))
+    message = f"{name}: an empty cell of {' and of '.join(map(repr, merged))} is that above it, as of merged cells."
+    return replace(table, rows=tuple(rows)), [note("merged-cells", message, "fill each cell where it is another.")]
+
+
+def _is_measured(column: str) -> bool:
+    known, worded = recognise(column), worded_name(column)
+    role = known.role if known else worded.column.role if worded else ""
+    return role.endswith(_MEASURED) or role.startswith("latency_")
+
+
+def _spans_rows(table: TextTable, column: str, filled: Mapping[str, Sequence[bool]]) -> bool:
+    mine = filled[column]
+    begins = [k for k, is_filled in enumerate(mine) if is_filled]
+    others = [each for c, each in filled.items() if c != column]
+    if not mine or not mine[0] or all(mine) or any(all(a != b for a, b in zip(mine, o, strict=True)) for o in others):
+        return False
+    spans = {b - a for a, b in pairwise([*begins, len(mine)])}
+    words = not any(_is_number(cells[column]) for _, cells in table.rows)
+    return (words and column == table.header[0]) or (len(begins) > 1 and len(spans) == 1)
+
+
+def with_curves_apart(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
+    """The table with a row for each of several curves side by side, as of two devices; and a finding that names them.
+
+    Each has a rate and a mean time of its own, whose names differ from those of the others in the same words.
+    """
+    words = {c: plain_name(c).split("_") for c in table.header}
+    rates, times = (_own_words(table.header, words, what) for what in ("throughput", "latency"))
+    if len(rates) < 2 or set(rates) != set(times) or frozenset() in rates or "series" in table.header:
+        return table, []
+    owner = {}
+    for column, named in words.items():
+        mine = [own for own in rates if own <= {word.lower() for word in named}]
+        owner[column] = max(mine, key=len, default=None)
+    rows, labels = [], []
+    for own, rate in rates.items():
+        label = " ".join(word for word in words[rate] if word.lower() in own)
+        short = {c: "_".join(w for w in words[c] if w.lower() not in own) for c, of in owner.items() if of == own}
+        labels.append(label)
+        for line, cells in table.rows:
+            if any(cells[c] for c in short):
+                shared = {c: cell for c, cell in cells.items() if owner[c] is None}
+                rows.append((line, shared | {new: cells[c] for c, new in short.items()} | {"series": label}))
+    header = tuple(dict.fromkeys(column for _, cells in rows for column in cells))
+    whole = tuple((line, {c: cells.get(c, "") for c in header}) for line, cells in rows)
+    message = f"{name}: the columns of {', '.join(map(repr, labels))} are a curve each."
+    remedy = "for one alone, name its columns: --columns throughput=COLUMN,latency=COLUMN:ms"
+    return replace(table, header=header, rows=whole), [note("curves-side-by-side", message, remedy)]
+
+
+def _own_words(header: Sequence[str], words: Mapping[str, Sequence[str]], what: str) -> dict[frozenset[str], str]:
+    """The columns of a rate or a mean time by the words that others of them lack."""
+    named = [c for c in header if (known := _named(c)) is not None and known.role == what]
+    each = {c: {word.lower() for word in words[c]} for c in named}
+    common = set.intersection(*each.values()) if each else set()
+    return {frozenset(own - common): c for c, own in each.items()}
+
+
+def _named(column: str) -> ColumnRole | None:
+    """The role of a column by its exact name, or by words that leave one meaning."""
+    worded = worded_name(column)
+    return recognise(column) or (worded.column if worded is not None and worded.is_sure else None)
 
 
 def without_copies(rows: _Rows, roles: Roles, name: str) -> tuple[_Rows, list[Finding]]:

@@ -57,8 +57,11 @@ from measure.formats.tables.curves import (
     split_jobs,
     split_series,
     split_settings,
+    with_curves_apart,
     with_directions_apart,
+    with_merged_cells,
     without_copies,
+    without_sums,
 )
 from measure.formats.which_kind import said
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, Outstanding, counted_in
@@ -96,20 +99,26 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
+    table, summed = without_sums(table, name)
     names, cells = without_units(table.header, table.rows, name)
     table = replace(table, header=tuple(names.values()), rows=tuple(cells))
     columns = None if columns is None else {role: names.get(column, column) for role, column in columns.items()}
+    table, merged = with_merged_cells(table, name)
     if parts := by_kind(table, columns, units, name):
         found = [said(_of_one_kind(part, roles or None, units, name), kind) for kind, (part, roles) in parts.items()]
-        return of_several_kinds(found) if len(found) > 1 else found[0]
-    columns = {role: column for role, column in (columns or {}).items() if role != "think"} or None
-    return _of_one_kind(table, columns, units, name)
+        sweep = of_several_kinds(found) if len(found) > 1 else found[0]
+    else:
+        columns = {role: column for role, column in (columns or {}).items() if role != "think"} or None
+        sweep = _of_one_kind(table, columns, units, name)
+    return replace(sweep, findings=(*summed, *merged, *sweep.findings))
 
 
 def _of_one_kind(
     table: TextTable, columns: Mapping[str, str] | None, units: Mapping[str, str] | None, name: str
 ) -> Sweep:
     """The sweep in a table over one kind of load."""
+    named = {"throughput", "latency", "series"} & (columns or {}).keys()
+    table, side_by_side = (table, []) if named else with_curves_apart(table, name)
     table, counted_rate, quotient = with_counted_rate(table, {*(columns or {}).values()}, name)
     table, over_time = (table, []) if columns else with_load_over_time(table, name)
     roles = assign_roles(table, columns, units, name)
@@ -119,7 +128,7 @@ def _of_one_kind(
     rows = rows_of(replace(table, rows=tuple(single)), roles, name)
     rows.check_any(name)
     roles, settled = settle(rows.records, roles, name)
-    findings = [*roles.findings, *settled, *copied, *apart]
+    findings = [*side_by_side, *roles.findings, *settled, *copied, *apart]
     findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time + counted_rate
     roles, counted_jobs = count_outstanding(rows.records, roles, name)
     load = counted_in(REQUESTS) if "pipeline" in roles else _load_of(roles.load, multiplied=roles.per_job)

@@ -72,6 +72,10 @@ def test_a_file_of_a_fuzz_corpus_is_refused_for_what_it_is(path: Path) -> None:
         (" Timing buffered disk reads: 1000 MB in  3.00 seconds = 333.3 MB/sec\n", "hdparm"),
         ("STREAM version $Revision: 5.10 $\n", "STREAM"),
         ("Results:\nOp rate                   :   21,345 op/s  [WRITE: 21,345 op/s]\n", "cassandra-stress"),
+        ("    id, type       total ops,    op/s\n 4 threadCount, total,    61231,    2041\n", "cassandra-stress"),
+        ("op rate                   : 46751 [WRITE:46751]\nlatency mean              : 4.3\n", "cassandra-stress"),
+        ("readrandom   :       1.652 micros/op 605168 ops/sec; 2294.5 MB/s\n", "db_bench"),  # 64 threads of 104 us
+        ("Operation: GET, 45%, Concurrency: 20, Ran 4m59s.\nThroughput: 1251.13 MiB/s, 125.11 obj/s\n", "warp"),
         ('{"aggregate":{"counters":{"vusers.created":300},"rates":{"http.request_rate":10}}}', "Artillery"),
         ("starttime\tseconds\tctime\tdtime\tttime\twait\nMon Nov 02 10:00:00 2026\t1\t0\t10\t10\t9\n", "ab"),
         ("Percentage served,Time in ms\n0,9.1\n50,10.1\n", "ab"),

@@ -164,3 +164,30 @@ def test_tables_under_the_numbers_of_runs_or_no_titles_are_repeats(titles: tuple
 def _points(sweep: Sweep) -> list[tuple[float, float, float]]:
     columns = ("load", "throughput_per_s", "latency_s")
     return list(zip(*(sweep.points[column] for column in columns), strict=True))
+
+
+def test_a_time_of_minutes_and_seconds_is_one() -> None:
+    text = "clients,req/s,mean\n1,12.5,80ms\n100,2,50s\n512,6,1m25.3s\n"
+    assert csv_sweep(text, name="t.csv").points["latency_s"].tolist() == pytest.approx([0.08, 50, 85.3])
+
+
+def test_records_that_are_no_measurements_are_no_table(tmp_path: Path) -> None:
+    for text in (
+        '[{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]',
+        '{"tps": 5, "clients": 8, "more": {"latency": 1}}',
+    ):
+        (path := tmp_path / "other.json").write_text(text)
+        with pytest.raises(DataError, match="is JSON of no tool that is read"):
+            load(path)
+
+
+def test_a_cell_of_a_record_is_named_with_its_line(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[4] / "data" / "pasted" / "records.json").read_text("utf-8")
+    (path := tmp_path / "r.json").write_text(text.replace("19086", '"many"'))
+    with pytest.raises(DataError, match="'many' in line 5, column 'tps' is not a number"):
+        load(path)
+
+
+def test_a_row_of_words_between_rows_that_is_no_section_is_refused() -> None:
+    with pytest.raises(DataError, match="'first part' in line 3, column 'clients' is not a number"):
+        csv_sweep("clients,tps,lat (us)\n1,9295,107\nfirst part,,\n4,19086,209\n", name="t.csv")

@@ -11,6 +11,7 @@ from measure.errors import DataError
 from measure.formats.tables.cells import TextTable, looks_like_table
 from measure.formats.tables.column_names import Roles, parse_columns, recognise
 from measure.formats.tables.columns import assign_roles
+from measure.formats.tables.table import csv_sweep
 
 
 def roles_of(
@@ -150,3 +151,12 @@ def test_a_header_alone_is_a_table_so_that_its_reader_says_what_is_missing():
 def test_remarks_stand_above_a_table():
     assert looks_like_table("# depth of, a queue\n\n# and more\ndepth,iops\n1,100\n")
     assert not looks_like_table("# depth,iops\n# 1,100\n")
+
+
+def test_a_depth_that_was_set_is_the_load_beside_the_mean_in_flight():
+    assert roles_of(["aqu-sz", "QD", "iops", "lat_us"], {}, {}, "t.csv")["depth"].column == "QD"
+
+
+def test_no_number_of_requests_is_offered_as_a_load():
+    with pytest.raises(DataError, match="for example --columns 'load=COLUMN,throughput=rps:/s"):
+        csv_sweep("Samples,rps,mean (ms)\n12000,98,102\n12100,99,104\n", name="t.csv")

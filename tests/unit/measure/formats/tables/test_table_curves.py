@@ -242,3 +242,67 @@ def test_a_column_is_declared_once() -> None:
 )
 def test_every_figure_has_its_origin(text: str, columns: dict[str, str], column: str, origin: str) -> None:
     assert set(csv_sweep(text, columns or None).points[column]) == {origin}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Samsung 980 IOPS,Samsung 980 lat (us),Samsung 980 p99 (us),WD SN770 IOPS,WD SN770 lat (us),WD SN770 p99 (us)",
+        "IOPS (Samsung 980),latency (Samsung 980) us,p99 us Samsung 980,"
+        "IOPS (WD SN770),latency (WD SN770) us,p99 us WD SN770",
+    ],
+)
+def test_devices_side_by_side_are_a_curve_each(names: str) -> None:
+    """N = X R holds for both, and one of them was left out."""
+    sweep = _table(
+        f"iodepth,{names}", ("1,9800,102,200,5000,199,400", "4,38000,105,210,19000,209,420", "16,75000,213,500,,,")
+    )
+    assert sweep.points[["series", "load", "throughput_per_s"]].to_numpy().tolist() == [
+        ["Samsung 980", 1, 9800],
+        ["Samsung 980", 4, 38000],
+        ["Samsung 980", 16, 75000],
+        ["WD SN770", 1, 5000],
+        ["WD SN770", 4, 19000],
+    ]
+    assert sweep.points["latency_p99_s"].tolist() == pytest.approx([200e-6, 210e-6, 500e-6, 400e-6, 420e-6])
+    assert set(_checks(sweep)) == {"curves-side-by-side"}
+
+
+def test_one_of_the_devices_side_by_side_may_be_named() -> None:
+    text = f"qd,tps before,lat before (us),tps after,lat after (us)\n{ROWS[0]},1,1\n{ROWS[1]},1,1\n"
+    named = csv_sweep(text, {"throughput": "tps before", "latency": "lat before (us)"}, name="t.csv")
+    assert named.points["throughput_per_s"].tolist() == [9800, 38000]
+
+
+def test_merged_cells_hold_for_all_their_rows() -> None:
+    """The export fills the first row of a device; two devices were averaged as repeats."""
+    other = ("nvme1,1,5000,199", ",4,19000,209", ",16,30000,530")
+    sweep = _table(f"device,{HEADER}", (f"nvme0,{ROWS[0]}", *(f",{row}" for row in ROWS[1:]), *other))
+    assert sweep.points["series"].tolist() == ["device nvme0"] * 4 + ["device nvme1"] * 3
+    assert "merged-cells" in _checks(sweep)
+    depths = _table(
+        "iodepth,rw,iops,latency_us", ("1,read,9800,102", ",write,5000,199", "8,read,40000,200", ",write,9000,888")
+    )
+    assert depths.points[["series", "load"]].to_numpy().tolist() == [
+        ["read", 1],
+        ["write", 1],
+        ["read", 8],
+        ["write", 8],
+    ]
+
+
+def test_an_empty_load_or_rate_is_no_merged_cell() -> None:
+    lost = _table(HEADER, (ROWS[0], ",38000,105.2", *ROWS[2:]))
+    assert lost.points["load"].tolist() == [1, 16, 64]
+    rates = _table("latency_us,iops,iodepth", ("102,9800,1", ",38000,4", "213,75000,16", ",81000,64"))
+    assert rates.points["latency_s"].iloc[1] == pytest.approx(4 / 38000)  # computed, and no copy of 102
+
+
+def test_rows_that_sum_up_others_are_named_and_no_points() -> None:
+    sweep = _table(f"device,{HEADER}", (*(f"a,{row}" for row in ROWS), "Average,,50950,302", "Total,,203800,"))
+    assert sweep.points["load"].tolist() == [1, 4, 16, 64]
+    assert _checks(sweep)["rows-left-out"] == "t.csv: line 6 (Average), line 7 (Total) sum up other rows: left out."
+    kinds = _table(
+        f"operation,{HEADER}", [*(f"read,{row}" for row in ROWS[:2]), "total,1,9900,101", "total,4,39000,102"]
+    )
+    assert len(kinds) == 4
