@@ -117,7 +117,7 @@ def sniff(text: str, name: str) -> Format:
     kind = next((kind for kind, reader in _TEXTS.items() if kind != "table" and reader.looks_like(text)), None)
     if kind is not None:
         return kind
-    if start.startswith("{") and not documents(text):
+    if start.startswith("{") and not start.startswith("{|") and not documents(text):
         raise DataError(f"{name} is JSON that was cut off or edited; run the tool again")
     if (known := tool_of(head)) is not None and not known.columns:
         refusal = DataError if has_numbers(text) else NoMeasurementError

@@ -72,6 +72,8 @@ def body_of(text: str) -> Body:
         names = list(dict.fromkeys(name for _, record in records for name in record))
         rows = [names, *([record.get(name, "") for name in names] for _, record in records)]
         return Body(tuple(map(_joined, rows)), (records[0][0], *(line for line, _ in records)), is_framed=True)
+    if _WIKI.search(text):
+        text = _html_of_wiki(text)
     if "</td>" in text or "</TD>" in text:
         text = _of_html(text)
     every = enumerate(re.split(r"\r\n|\r|\n", text), 1)
@@ -134,6 +136,24 @@ def _in_sections(body: Body, titles: Sequence[tuple[int, str]]) -> Body:
     cells = ["series", *(re.sub(r'[",;\t]', " ", title) or "first" for title in above)]
     lines = (f"{line.rstrip(_ENDS)}{mark}{cell}\n" for line, cell in zip(body.lines, cells, strict=True))
     return replace(body, lines=tuple(lines))
+
+
+_WIKI = re.compile(r"^\{\|", re.MULTILINE)
+
+
+def _html_of_wiki(text: str) -> str:
+    """The first table of MediaWiki's as HTML: a line of "|-" begins a row; "!" heads, "|" a cell; "||" parts two."""
+    rows = [""]
+    for line in map(str.strip, text[text.index("{|") :].splitlines()[1:]):
+        if line.startswith("|}"):
+            break
+        if line.startswith("|-"):
+            rows.append("")
+        elif line.startswith(("|", "!")) and not line.startswith("|+"):
+            tag = "th" if line[0] == "!" else "td"
+            parts = (cell.rpartition("|") for cell in re.split(r"\|\||!!", line[1:]))
+            rows[-1] += "".join(f"<{tag} {attributes}>{shown}</{tag}>" for attributes, _, shown in parts)
+    return "".join(f"<tr>{row}" for row in rows if row)
 
 
 def _of_html(text: str) -> str:
@@ -225,12 +245,15 @@ def _framed(lines: Sequence[tuple[int, str]]) -> Body | None:
 
     Its header is marked by a rule below it; without one, all lines have the same number of bars, two or more.
     """
+    lines = [(n, line.replace("||", "|") if line.startswith("||") else line) for n, line in lines]  # Jira's header
     rows = [(n, _cells(line)) for n, line in lines if _BARS.search(line) and not _RULE.fullmatch(line)]
-    rules = [n for n, line in lines if _RULE.fullmatch(line) and re.search(r"[|+│┼╪║╬]", line)]
+    last = max((n for n, _ in rows), default=0)  # a rule below it closes a frame
+    rules = [n for n, line in lines if n < last and _RULE.fullmatch(line) and re.search(r"[|+│┼╪║╬]", line)]
     marked = [n for n, _ in rows if any(n < rule <= n + 2 for rule in rules)]
     if marked:
         rows = [(n, cells) for n, cells in rows if n >= marked[0]]
-    alike = len(rows) > 1 and len(rows) == len(lines) and {len(cells) for _, cells in rows} == {len(rows[0][1])}
+    others = sum(not _RULE.fullmatch(line) for _, line in lines)
+    alike = len(rows) > 1 and len(rows) == others and {len(cells) for _, cells in rows} == {len(rows[0][1])}
     if len(rows) < 2 or not (marked or (alike and len(rows[0][1]) > 2)):
         return None
     header = rows[0][1]

@@ -456,7 +456,8 @@ def _words(text: str, name: str) -> list[str]:
     """The words of a ``text`` without sizes of blocks; "b" alone is bytes but beside requests, as in "drive B IOPS"."""
     text = _SIZE_IN_NAME.sub("", text).replace("end_to_end", "e2e")
     words = [word for word in re.split(r"[_/#@]+", text) if word]
-    of_requests = any(_RATE_UNIT.fullmatch(w) or _THING.fullmatch(w) or w in _NAMED["times"] for w in words)
+    named = {*_NAMED["times"], *UNITS["latency"]}
+    of_requests = any(_RATE_UNIT.fullmatch(w) or _THING.fullmatch(w) or w in named for w in words)
     return [word for word in words if word != "b" or not of_requests or _BYTES_PER.search(name)]
 
 

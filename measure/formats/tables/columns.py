@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
@@ -279,8 +280,24 @@ def _loads_by_weak_names(table: TextTable) -> list[ColumnRole]:
     weak = weakly_recognised(table.header, "depth")
     values = {role: column_values(table, replace(role, unit="")) for role in weak}
     counted = [replace(r, unit="") for r, n in values.items() if len(n) and np.all((n >= 1) & (n == np.round(n)))]
+    if len(counted) == 1 and _are_rates(table, column_values(table, counted[0])):
+        return [ColumnRole("arrival_rate", counted[0].column, unit="/s")]
     asked = weakly_recognised(table.header, "arrival_rate")
     return counted or [ColumnRole("arrival_rate", role.column, unit="/s") for role in asked]
+
+
+def _are_rates(table: TextTable, load: NDArray[np.float64]) -> bool:
+    """Whether the loads are the throughput itself, though no time is near the second that N = X R then asks for."""
+    worded = (
+        w.column for c in table.header if recognise(c) is None and (w := worded_name(c)) is not None and w.is_sure
+    )
+    named = [*(r for c in table.header if (r := recognise(c)) is not None), *worded]
+    served = [column_values(table, r) for r in named if r.role == "throughput"]
+    times = [column_values(table, r) for r in named if r.role.startswith("latency") and r.unit != OPEN_UNIT]
+    if len(served) != 1 or not times or len(load) < 2 or not np.nanmax(times) < 1 - _NEAR:
+        return False
+    kept_up = served[0] / load
+    return bool(abs(np.nanmedian(kept_up) - 1) < _NEARER and np.nanmax(kept_up) < 1 + _NEAR)
 
 
 def _offered_and_achieved(table: TextTable) -> list[ColumnRole]:

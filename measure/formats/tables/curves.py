@@ -281,17 +281,13 @@ def with_curves_apart(table: TextTable, name: str) -> tuple[TextTable, list[Find
 
 
 def _own_words(header: Sequence[str], words: Mapping[str, Sequence[str]], what: str) -> dict[frozenset[str], str]:
-    """The columns of a rate or a mean time by the words that others of them lack."""
-    named = [c for c in header if (known := _named(c)) is not None and known.role == what]
-    each = {c: {word.lower() for word in words[c]} for c in named}
+    """The columns of a rate or a mean time by the words that others of them lack; doubtful names where no other is."""
+    worded = [(c, found) for c in header if (found := worded_name(c)) is not None and found.column.role == what]
+    exact = [c for c in header if (known := recognise(c)) is not None and known.role == what]
+    sure = [c for c in header if c in exact or any(c == column and found.is_sure for column, found in worded)]
+    each = {c: {word.lower() for word in words[c]} for c in sure or [column for column, _ in worded]}
     common = set.intersection(*each.values()) if each else set()
     return {frozenset(own - common): c for c, own in each.items()}
-
-
-def _named(column: str) -> ColumnRole | None:
-    """The role of a column by its exact name, or by words that leave one meaning."""
-    worded = worded_name(column)
-    return recognise(column) or (worded.column if worded is not None and worded.is_sure else None)
 
 
 def without_copies(rows: _Rows, roles: Roles, name: str) -> tuple[_Rows, list[Finding]]:

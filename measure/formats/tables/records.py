@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ Record = tuple[int, dict[str, str]]
 _LEAST_KNOWN = 2
 _PAIR = r"""([^\W\d][\w./%-]*)=("[^"]*"|'[^']*'|[^\s,;"']+)"""
 _PAIRS = re.compile(rf"{_PAIR}(?:[\s,;]+{_PAIR})+[\s,;]*")
+_PART = re.compile(r"([^\W\d][^:=]{0,60}?)\s?[:=]\s?(\S.*)")
 _ENTRY = re.compile(r"(- +)?([^\W\d][^:=]{0,60}?) *: +(\S.*)")
 _LIST, _VALUE = re.compile(r"\[\s*(?=\{)"), re.compile(r"[^\s,\]}]")
 
@@ -24,8 +26,11 @@ def records_in(text: str) -> list[Record]:
     start = text.lstrip()[:1]
     found = _of_json(text) if start and start in "[{" else _of_pairs(text) or _of_yaml(text)
     names = {name for _, record in found for name in record}
-    known = sum(recognise(name) is not None or worded_name(name) is not None for name in names)
-    return found if known >= _LEAST_KNOWN else []
+    return found if sum(map(_is_known, names)) >= _LEAST_KNOWN else []
+
+
+def _is_known(name: str) -> bool:
+    return recognise(name) is not None or worded_name(name) is not None
 
 
 def _of_json(text: str) -> list[Record]:
@@ -37,6 +42,9 @@ def _of_json(text: str) -> list[Record]:
     if len(documents) == 1 and isinstance(documents[0], list):
         documents = documents[0]
     if len(documents) == 1 and isinstance(whole := documents[0], dict):
+        columns = [value for value in whole.values() if isinstance(value, list)]
+        if len(columns) == len(whole) and len({*map(len, columns)}) == 1 and not any(map(_is_list_of_objects, columns)):
+            documents = [dict(zip(whole, row, strict=True)) for row in zip(*columns, strict=True)]
         lists = [value for value in whole.values() if _is_list_of_objects(value)]
         if len(lists) == 1:
             documents = [{**{k: v for k, v in whole.items() if v is not lists[0]}, **each} for each in lists[0]]
@@ -47,7 +55,7 @@ def _of_json(text: str) -> list[Record]:
     begin = _LIST.search(text)
     _, lines = _decoded(text, begin.end() if begin else 0)
     lines += [1] * (len(documents) - len(lines))
-    return [(line, dict(_values(one))) for line, one in zip(lines, documents, strict=False)]
+    return [(line, _values(one)) for line, one in zip(lines, documents, strict=False)]
 
 
 def _decoded(text: str, at: int) -> tuple[list[Any], list[int]]:
@@ -70,22 +78,44 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
-def _values(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def _values(record: Mapping[str, Any]) -> dict[str, str]:
+    """The values by the end of their path that is known as a name, if it is the only one, or by the whole path."""
+    whole = {path: "" if value is None else " ".join(str(value).split()) for path, value in _leaves(record, ())}
+    short = {path: next(filter(_is_known, _ends(path)), "_".join(path)) for path in whole}
+    times = Counter(short.values())
+    return {name if times[name] == 1 else "_".join(path): whole[path] for path, name in short.items()}
+
+
+def _ends(path: tuple[str, ...]) -> list[str]:
+    return ["_".join(path[k:]) for k in range(len(path))]
+
+
+def _leaves(record: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     for key, value in record.items():
-        name = " ".join(f"{before}_{key}".strip("_").split())
-        if isinstance(value, dict) and not before:
-            yield from _values(value, name)
+        path = (*above, " ".join(key.split()))
+        if isinstance(value, dict) and len(path) < _DEEPEST:
+            yield from _leaves(value, path)
         elif not isinstance(value, list | dict):
-            yield name, "" if value is None else " ".join(str(value).split())
+            yield path, value
+
+
+_DEEPEST = 3
 
 
 def _of_pairs(text: str) -> list[Record]:
     """The records of lines that are pairs of a key and a value alone, all with the same keys."""
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if len(lines) < 2 or not all(_PAIRS.fullmatch(line) for _, line in lines):
-        return []
-    found = [(n, {key: value.strip("\"'") for key, value in re.findall(_PAIR, line)}) for n, line in lines]
-    return found if len({tuple(record) for _, record in found}) == 1 else []
+    found = []
+    for number, line in lines:
+        parts = [_PART.fullmatch(part.strip()) for part in re.split("[,;|\t]", line.strip(" ,;|"))]
+        if _PAIRS.fullmatch(line):
+            pairs = re.findall(_PAIR, line)
+        elif len(parts) > 1 and all(parts):
+            pairs = [(part[1], part[2]) for part in parts if part]
+        else:
+            return []
+        found.append((number, {key: value.strip("\"'") for key, value in pairs}))
+    return found if len(found) > 1 and len({tuple(record) for _, record in found}) == 1 else []
 
 
 def _of_yaml(text: str) -> list[Record]:

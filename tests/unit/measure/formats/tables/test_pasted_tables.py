@@ -191,3 +191,27 @@ def test_a_cell_of_a_record_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_row_of_words_between_rows_that_is_no_section_is_refused() -> None:
     with pytest.raises(DataError, match="'first part' in line 3, column 'clients' is not a number"):
         csv_sweep("clients,tps,lat (us)\n1,9295,107\nfirst part,,\n4,19086,209\n", name="t.csv")
+
+
+def test_values_of_two_objects_keep_the_whole_path_where_its_end_is_no_name() -> None:
+    both = "[" + ",".join(f'{{"qd": {n}, "a": {{"iops": {n}000}}, "b": {{"iops": {n}500}}}}' for n in (1, 2)) + "]"
+    with pytest.raises(DataError, match="both 'a_iops' and 'b_iops' can be the throughput"):
+        csv_sweep(both, name="t.json")
+
+
+def test_a_load_that_is_the_throughput_is_a_rate() -> None:
+    """As a depth, 10,000 requests in flight would take a second each, where none took 2 ms."""
+    rows = "load,achieved qps,mean,p99.9\n10k,9.99k,0.22ms,1.2ms\n50k,49.9k,0.26ms,1.9ms\n"
+    sweep = csv_sweep(rows, name="t.csv")
+    assert (sweep.load_type, sweep.points["load"].tolist()) == (ArrivalRate(), [10e3, 50e3])
+    without_mean = rows.replace(",mean", ",p50").replace("load,", "load,")
+    with pytest.raises(DataError, match="a latency with its unit cannot be found"):
+        csv_sweep(without_mean, name="t.csv")
+    slow = csv_sweep("load,tps,mean (s)\n1,1.0,1.0\n4,3.9,1.02\n", name="t.csv")
+    assert slow.points["load"].tolist() == [1, 4]
+    assert not isinstance(slow.load_type, ArrivalRate)
+
+
+def test_relative_figures_are_no_measurements_of_a_rate_or_a_time() -> None:
+    with pytest.raises(DataError, match="cannot be found in its columns"):
+        csv_sweep("clients,throughput (relative),latency (relative)\n1,1.0,1.0\n4,3.72,1.07\n", name="t.csv")
