@@ -82,6 +82,7 @@ def _read_tables(texts: Mapping[str, str], columns: Columns, units: Columns) -> 
         if (tool := tool_of(text[:HEAD_BYTES])) is None or not tool.columns:
             return csv_sweep(text, columns, units, name=name)
         named, in_units = parse_columns(tool.columns)
+        named = {role: column for role, column in named.items() if column in text[:HEAD_BYTES]}
         return csv_sweep(text, {**named, **(columns or {})}, {**in_units, **(units or {})}, name=name)
 
     return _alone(texts, read)

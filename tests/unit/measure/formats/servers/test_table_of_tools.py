@@ -396,3 +396,11 @@ def test_a_command_above_a_document_or_a_log_changes_nothing(tmp_path: Path, pat
         assert runs_in(above + text, "x") == runs
         (said := tmp_path / path.name).write_text(above + text, "utf-8", newline="")
         assert load(said).points["load"].tolist() == load(path).points["load"].tolist()
+
+
+def test_each_of_elbenchos_hosts_has_its_threads(tmp_path: Path) -> None:
+    """Laid out as 3.1 does, numbers made to fit: with --hosts, --threads is that of each."""
+    header = ELBENCHO.splitlines()[0].replace("path type,", "path type,paths,hosts,")
+    rows = "2026-02-09T11:18:30,,file,1,4,16,4096,8,READ,1200512,1200000,55,427\n"
+    (path := tmp_path / "hosts.csv").write_text(f"{header}\n{rows}{rows.replace('16,4096,8', '16,4096,1')}")
+    assert sorted(load(path).points["load"]) == [64, 512]
