@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
@@ -104,9 +105,10 @@ _DEEPEST = 3
 
 def _of_pairs(text: str) -> list[Record]:
     """The records of lines that are pairs of a key and a value alone, all with the same keys."""
-    lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     found = []
-    for number, line in lines:
+    for number, line in enumerate(map(str.strip, io.StringIO(text)), 1):
+        if not line:
+            continue
         parts = [_PART.fullmatch(part.strip()) for part in re.split("[,;|\t]", line.strip(" ,;|"))]
         if _PAIRS.fullmatch(line):
             pairs = re.findall(_PAIR, line)
@@ -121,7 +123,7 @@ def _of_pairs(text: str) -> list[Record]:
 def _of_yaml(text: str) -> list[Record]:
     """The records of lines "key: value", each begun by a dash."""
     found: list[Record] = []
-    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+    for number, line in enumerate(map(str.strip, io.StringIO(text)), 1):
         if not line or line.startswith(("#", "---")):
             continue
         if (entry := _ENTRY.fullmatch(line)) is None or not (found or entry[1]):
