@@ -28,6 +28,7 @@ _NOTHING = f"{SEPARATORS} "
 _FRAME = r"[\s|+:=─━═╔╗╚╝╠╣╦╩╬║┌┐└┘├┤┬┴┼│╞╡╪-]*"
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\w*\s*")
 _RULE = re.compile(rf"{_FRAME}[-─━═=]{{2,}}{_FRAME}")
+_WHOLE_RULE = re.compile(r"\s*([-─━═=_*~])\1{3,}\s*")
 _PARTED_RULE = re.compile(r"\s*[-=]{2,}(?:\s+[-=]{2,})+\s*")
 _BARS = re.compile(r"(?<!\\)[|│║]")
 _EMPHASIS = re.compile(r"^(\*{1,3}|_{2,3}|`|~~)(.*)\1$")
@@ -46,12 +47,14 @@ MAX_ROWS = 200_000
 class Body:
     """The lines of a table from its header on, each with its number in the text, and what separates the cells.
 
-    ``is_framed``: bars separate the cells, as in Markdown, and every row has as many as the header.
+    ``is_framed``: bars separate the cells, as in Markdown, and every row has as many as the header. ``notes`` are lines
+    below the last row that are none, with their numbers.
     """
 
     lines: tuple[str, ...]
     numbers: tuple[int, ...]
     is_framed: bool = False
+    notes: tuple[tuple[int, str], ...] = ()
 
     @property
     def separator(self) -> str | None:
@@ -80,7 +83,7 @@ def body_of(text: str) -> Body:
     numbered = [(n, line) for n, line in every if line.strip(_NOTHING) and not _FENCE.fullmatch(line)]
     if framed := _framed(numbered) or _ruled(numbered):
         return _in_sections(framed, [(n, line) for n, line in numbered if not _BARS.search(line)])
-    plain = [(n, line) for n, line in numbered if not line.lstrip().startswith("#")]
+    plain = [(n, line) for n, line in numbered if not (line.lstrip().startswith("#") or _WHOLE_RULE.fullmatch(line))]
     comments = [(n, line) for n, line in numbered if plain and n < plain[0][0]]
     if comments and not _LETTER.search(re.sub(r"\d[eE][+-]?\d", "", plain[0][1])):
         found = _cells_of([(comments[-1][0], comments[-1][1].lstrip(" \t#")), *plain])
@@ -91,8 +94,11 @@ def body_of(text: str) -> Body:
     hashed = [(n, line) for n, line in numbered if line.lstrip().startswith("#")]
     bare, titles = _without_notes(found)
     sections = _in_sections(bare, sorted([*hashed, *titles]))
-    if sections is not bare or all(n > bare.numbers[-1] or _NUMBERED_RUN.fullmatch(title) for n, title in titles):
+    if sections is not bare:
         return sections
+    below = tuple((n, title) for n, title in titles if n > bare.numbers[-1])
+    if all(_NUMBERED_RUN.fullmatch(title) for _, title in titles[: len(titles) - len(below)]):
+        return replace(bare, notes=below)
     return _in_sections(found, hashed)
 
 
@@ -100,14 +106,18 @@ _NOTE = re.compile(r"\W*(?i:notes?|remarks?|sources?|anmerkung(?:en)?|hinweise?|
 
 
 def _without_notes(body: Body) -> tuple[Body, list[tuple[int, str]]]:
-    """The lines of cells, and those that are a title or a note: one cell of words, the other ones empty or absent."""
+    """The lines of cells, and those that are a title or a note: one cell of words, the other ones empty or absent.
+
+    Below the last row that begins with a figure, they are also lines without one.
+    """
     kept: list[int] = []
     notes: list[tuple[int, str]] = []
-    mark = body.separator if body.lines else None
+    mark, end = body.separator if body.lines else None, _last_row(body.lines)
     for k, (n, line) in enumerate(zip(body.numbers, body.lines, strict=True)):
         words, width = line.strip(f"{_NOTHING}{_ENDS}"), len(line.strip(_ENDS).split(mark))
         is_alone = separator_of(words) is None and _LETTER.search(words) and (" " in words or width > 1)
-        if k and mark and (is_alone or _NOTE.match(words)):
+        is_below = k >= end and not any(map(_is_figure, line.split(mark)))
+        if k and mark and (is_alone or is_below or _NOTE.match(words)):
             notes.append((n, words.strip('"')))
         else:
             kept.append(k)
@@ -115,6 +125,12 @@ def _without_notes(body: Body) -> tuple[Body, list[tuple[int, str]]]:
         return body, []
     lines, numbers = tuple(body.lines[k] for k in kept), tuple(body.numbers[k] for k in kept)
     return replace(body, lines=lines, numbers=numbers), notes
+
+
+def _last_row(lines: Sequence[str]) -> int:
+    """The index behind the last of the lines that begins with a figure, where the first below the header does."""
+    figures = [k for k, line in enumerate(lines) if _is_figure(line)]
+    return figures[-1] + 1 if figures[:1] == [1] else len(lines)
 
 
 def _in_sections(body: Body, titles: Sequence[tuple[int, str]]) -> Body:
@@ -198,7 +214,7 @@ def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
     above = [line.rstrip(_NOTHING) for _, line in lines[:skip]]
     if any(line.count(mark) >= cells or any(map(recognise, [*line.split(mark), line.split()[0]])) for line in above):
         return None
-    rows = [line for line in body.lines[1:] if re.search(r"\d", line)]
+    rows = [line for line in body.lines[1 : _last_row(body.lines)] if re.search(r"\d", line)]
     return body if rows and all(line.count(mark) == cells for line in rows) else None
 
 
@@ -211,14 +227,16 @@ def _with_tabs(lines: list[str]) -> list[str]:
     if len(lines) < 2 or separator_of(lines[0]):
         return lines
     lines = _without_index(lines)
+    end = _last_row(lines)
+    lines, below = lines[:end], [line.replace("\t", " ") for line in lines[end:]]
     for cells_in in (str.split, _far_apart):
         first = [cells_in(line) for line in lines[:_LOOKED_AT]]
         numbers = [sum(_FIGURE.fullmatch(cell.replace(" ", "")) is not None for cell in row) for row in first]
         widths = {len(row) for row in first}
         on_its_side = set(numbers) == {max(widths) - 1} and any(recognise(row[0]) for row in first)
         if len(widths) == 1 and (on_its_side or (not numbers[0] and 2 * min(numbers[1:]) > max(widths))):
-            return ["\t".join(cells_in(line)) + "\n" for line in lines]
-    return lines
+            return ["\t".join(cells_in(line)) + "\n" for line in lines] + below
+    return lines + below
 
 
 def _without_index(lines: list[str]) -> list[str]:
@@ -490,11 +508,15 @@ _PREFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
 @dataclass(frozen=True)
 class TextTable:
-    """The cells of a text table as strings, each row with its line number in the file."""
+    """The cells of a text table as strings, each row with its line number in the file.
+
+    ``notes`` are lines below the last row that are none, with their numbers.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[int, Mapping[str, str]], ...]
     separator: str = ","
+    notes: tuple[tuple[int, str], ...] = ()
 
 
 def looks_like_table(text: str) -> bool:
@@ -549,7 +571,7 @@ def read_table(text: str, name: str) -> TextTable:
     is_open = not text.endswith(("\n", "\r"))
     if is_open and lengths[-1] < len(header) and min(lengths[:-1], default=len(header)) >= len(header):
         raise DataError(f"{name}: line {rows[-1][0]}, the last, is cut off; take it out, or end it with a new line")
-    return TextTable(header, tuple(rows), separator)
+    return TextTable(header, tuple(rows), separator, body.notes)
 
 
 def _rows(

@@ -42,7 +42,7 @@ _NO_CURVE = re.compile(
     r"(?i:rep(?:eat|lica(?:te)?|etition)?s?|runs?(?:_?(?:id|no|number))?|iter(?:ation)?s?|trials?|rounds?|samples?|seeds?"
     r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
 )
-_SHOWN = 6
+_SHOWN, _NOTED = 6, 40
 _WHOLE_LOAD = 0.15
 """Relative distance from the load within which a direction alone has all of it."""
 _ONE_MIX = 5.0
@@ -193,7 +193,7 @@ _SUM = re.compile(
 
 
 def without_sums(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
-    """The table without the rows that sum up others, as "Average" or "Total"; and a finding that names them.
+    """The table without the rows that sum up others, as "Average" or "Total"; and findings that name these, and notes.
 
     Such a word stands in a column of numbers, or in a row that lacks a number which most others have.
     """
@@ -204,14 +204,18 @@ def without_sums(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]
         word = next((cell for cell in cells.values() if _SUM.fullmatch(cell)), None)
         if word is not None and not all(_is_number(cells[c]) for c in numbers):
             sums.append((line, word))
+    named = ", ".join(f"line {line} ({text[:_NOTED]!r})" for line, text in table.notes[:_SHOWN])
+    found = (
+        [note("notes", f"{name}: {named} left out, as no point.", "write a point as the rows above.")] if named else []
+    )
     if not sums or len(sums) == len(rows):
-        return table, []
+        return table, found
     left_out = {line for line, _ in sums}
     named = ", ".join(f"line {line} ({word})" for line, word in sums[:_SHOWN])
     message = f"{name}: {named} {'sums' if len(sums) == 1 else 'sum'} up other rows: left out."
     remedy = "write the load into that row where it is a point."
     kept = tuple(row for row in table.rows if row[0] not in left_out)
-    return replace(table, rows=kept), [note("rows-left-out", message, remedy)]
+    return replace(table, rows=kept), [note("rows-left-out", message, remedy), *found]
 
 
 def with_merged_cells(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
