@@ -179,6 +179,8 @@ class Commands(LazyGroup):
             _flush()
         except (BrokenPipeError, ReaderGoneError):
             code = _reader_gone()
+        except SystemExit as ended:  # click and rich exit with 1 where the reader of a help has gone
+            code = _reader_gone() if isinstance(ended.__context__, BrokenPipeError) else ended.code
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the one place that answers for every command)
             code = _report(error, as_json="--json" in given)
         sys.exit(code if isinstance(code, int) else DONE)

@@ -186,6 +186,16 @@ def test_a_closed_stdout_is_a_failure_with_one_line(arguments, tmp_path):
     assert done.stderr == "error: stdout is closed, so that no result can be printed; send it to a file or a pipe\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe of POSIX")
+@pytest.mark.parametrize("arguments", ["--help", "fit --help", "--version", "datasets"])
+def test_a_reader_that_has_gone_is_no_failure(arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone:
+        done = subprocess.run([*QSIM, *arguments.split()], stdout=gone, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell closes the stream")
 @pytest.mark.parametrize("arguments", ["fit-service -", "fit -", "show -"])
 def test_a_closed_stdin_is_a_failure_with_one_line(arguments, tmp_path):
