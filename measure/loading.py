@@ -143,7 +143,7 @@ def _paths(path_or_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[st
         raise DataError("no file was named; give a file, several files or a directory")
     if any(not str(p) for p in given):
         raise DataError("the name of a file is empty; give a file, several files or a directory")
-    paths = [Path(p) for p in given]
+    paths = [Path(p) if Path(p) != STDIN or str(p) == "-" else Path.cwd() / p for p in given]  # ./- is a file
     if twice := [p for i, p in enumerate(paths) if p in paths[:i]]:
         raise DataError(f"{twice[0]} is named twice; a file counts once")
     return paths

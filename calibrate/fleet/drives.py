@@ -101,6 +101,9 @@ def fit_fleet(
     ...     fit_fleet([rack], executor).drives["drive"].tolist()
     ['a.csv', 'b.csv']
     """
+    paths = [*paths]
+    if not all(map(str, paths)):
+        raise DataError("the name of a folder is empty; name folders of sweeps")
     again: dict[Path, None] = {}
     work = [path for folder in paths for path in _listed(Path(folder), executor)]
     fitted = _fitted if executor is None else partial(_fitted_by_worker, Path.cwd())

@@ -14,6 +14,9 @@ NAMES = {"JSON": str(GOLDEN / "fio" / "json-plus.json"), "TYPED": "p10=40us,p50=
 REFUSED = """
 2 | compare | DATA, --dataset
 2 | compare '' | DATA is empty
+2 | show '' | DATA is empty
+2 | network '' | FILE, empty
+1 | fleet '' | the name of a folder is empty
 2 | compare --dataset 003-ssd | did you mean 003-ssd-read
 2 | compare --dataset 003-ssd-read --series '4 KiB' | --series, did you mean 4 KiB read
 1 | compare --dataset 003-ssd-read --use 4,7 | no point at load 7, 1024

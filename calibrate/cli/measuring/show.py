@@ -221,8 +221,8 @@ def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None)
 
     Of several kinds of load each is by itself.
     """
-    files = [name for name in data if not Path(name).is_dir()]
-    folders = [str(p) for name in data if Path(name).is_dir() for p in _sweeps_in(Path(name))]
+    files = [name for name in data if not (name and Path(name).is_dir())]  # an empty name would be this directory
+    folders = [str(p) for name in data if name not in files for p in _sweeps_in(Path(name))]
     sources = [DataSource(names, None, columns) for names in ([files] if files else []) + [[name] for name in folders]]
     return [*(one for source in sources for one in _held(source)), *map(_published, datasets)]
 

@@ -245,7 +245,7 @@ qsim network drive.toml --simulate --customers 1e6 --seed 1
 @conflicts("--simulate", "--explain", because="a simulation has no derivation")
 def network(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A network in TOML or JSON.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", parser=parsing.path, help="A network in TOML or JSON.")],
     explain: Explain = False,
     simulate: bool = flag("--simulate", "Simulate it instead."),
     customers: Annotated[

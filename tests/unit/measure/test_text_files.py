@@ -55,6 +55,14 @@ def test_the_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (list(sweep.points["load"]), sweep.name, sweep.raw) == ([1, 8], "stdin", ())
 
 
+def test_a_file_that_is_called_like_the_standard_input_is_named_by_its_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text(TABLE)
+    assert (load("./-").name, load("./-").raw) == ("-", (tmp_path / "-",))
+
+
 def test_percentiles_that_cannot_be_are_refused(tmp_path: Path) -> None:
     for cells, why in (("90,80", "p99 = 80.0 µs is below p50 = 90.0 µs at load 1"), ("-1,80", "negative")):
         path = tmp_path / "t.csv"
