@@ -53,7 +53,8 @@ def looks_like_curves(text: str) -> bool:
 def _titles(text: str) -> dict[str, str]:
     """The unit of each of two columns, a bandwidth and a latency in ns, by the header above them; empty for others."""
     header, _, rest = text.lstrip("\ufeff\r\n").partition("\n")
-    found = [recognise(cell.strip(' "')) for cell in re.split("[,;\t]", header.strip())]
+    cells = re.split("[,;\t]", header.strip())
+    found = [recognise(cell.strip(' "')) for cell in cells] if len(cells) == 2 else []
     units = {one.role: one.unit for one in found if one is not None and one.unit}
     is_pair = len(found) == 2 and units.keys() == {"bandwidth", "latency"} and units["latency"] == "ns"
     return units if is_pair and looks_like_pairs(rest) else {}

@@ -15,7 +15,7 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from measure.errors import DataError
 from measure.formats.tables.column_names import OPEN_UNIT, UNITS, ColumnRole, recognise
@@ -378,7 +378,7 @@ def upright(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     if len(plain) < 2 or len(lengths) > 1 or lengths == {1}:
         return plain
     names = [row[0] for row in plain]
-    loads = [load for cell in plain[0][1:] if (load := _load_in(cell)) is not None]
+    loads = [load for load in takewhile(bool, map(_load_in, plain[0][1:])) if load]
     is_load = len(loads) == len(plain[0]) - 1 and len({noun.rstrip("s") for noun, _ in loads}) == 1
     if is_load and recognise(plain[0][0]) is None:
         plain[0] = [loads[-1][0], *(count for _, count in loads)]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,15 @@ def test_text_that_repeats_for_ever_neither_hangs_nor_fills_the_memory(refused: 
     found, peak_mib = refused[case]
     assert HOSTILE[case][-1] in str(found)
     assert peak_mib < BASE_MIB + 300
+
+
+def test_a_hundred_thousand_columns_are_refused_before_each_is_recognised(tmp_path: Path) -> None:
+    path, width = tmp_path / "x.csv", 100_000
+    path.write_text(",".join(f"c{i}" for i in range(width)) + "\n" + ",".join("1" * width) + "\n")
+    start_s = time.process_time()
+    with pytest.raises(DataError, match="100,000 columns"):
+        load(path)
+    assert time.process_time() - start_s < 3
 
 
 def test_a_directory_of_more_text_than_fits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
