@@ -20,6 +20,8 @@ from calibrate.cli.failures import CommandError
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tabs and line ends (C0, C1), marks of direction and line, and bytes that are not UTF-8."""
+LONGEST_LINE = 4000
+"""Characters of an error or a warning, which may name a value of any length."""
 
 
 def visible(text: str) -> str:
@@ -37,8 +39,9 @@ def say(text: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    """Print an error, a warning or a remark on stderr, each as one line."""
-    remark(" ".join(text.split()))
+    """Print an error, a warning or a remark on stderr, each as one line; of one that repeats a long value both ends."""
+    line = " ".join(text.split())
+    remark(line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}")
 
 
 def warn(text: str) -> None:

@@ -215,8 +215,8 @@ class _Reading:
             raise ValueError(f"{what} must be a time, a rate or a law, not {given!r}")
         try:
             return float(parse(given, what)) if isinstance(given, str) else float(given)
-        except ValueError as error:
-            raise ValueError(f"{what}: {error}") from error
+        except OverflowError as error:
+            raise ValueError(f"{what} is too large") from error
 
 
 HELP = """Solve or simulate a network of stations that a FILE describes.

@@ -93,6 +93,9 @@ def test_json_and_classes(qsim, tmp_path):
         (DRIVE.replace("customers = 8", 'customers.reads = { hst = "1/s" }'), "must name stations, not 'hst'", 1),
         (DRIVE.replace('{ delay = "20us" }', "7"), "station host must be a table", 1),
         (DRIVE.replace('service = "2us"', ""), "station bus needs a service", 1),
+        (DRIVE.replace('"2us"', '"\N{MINUS SIGN}1"'), "net.toml: service of bus '\N{MINUS SIGN}1' is not a number", 1),
+        (DRIVE.replace('"2us"', "1" * 4000), "service of bus is too large", 1),
+        (DRIVE.replace('"2us"', f'"{"x" * 10**6}"'), "' is not a number with a unit; write it like 80us", 1),
         ("stations = [", "neither TOML nor JSON", 1),
     ],
 )
@@ -101,6 +104,7 @@ def test_a_wrong_file_is_told_in_one_line(qsim, tmp_path, text, said, code):
     assert run.code == code, run.err
     assert said in run.err
     assert len(run.err.strip().splitlines()) == 1
+    assert len(run.err) < 5000
 
 
 TWO_ENTRIES = """
