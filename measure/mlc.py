@@ -102,7 +102,7 @@ class MlcPlan:
         delays = f"the delays {', '.join(map(str, self.delays))}" if self.delays else "MLC's own delays"
         lines = [
             f"{counted(len(self.runs), 'run')} of MLC, {SECONDS_PER_POINT} s a point, {delays} (core cycles)",
-            f"about {format_duration(self.seconds())} in all",
+            f"about {format_duration(self.seconds(), 2)} in all",
             *self.notes,
         ]
         if self.delays:

@@ -334,11 +334,11 @@ class FioPlan:
                 "block device": ": written" if self.file.writable else ": only read",
             }[self.file.kind]
         writing = ", ".join(p.text for p in self.passes)
-        writing = f"\nfirst {writing}: about {format_duration(self.fill_seconds())}" if writing else ""
+        writing = f"\nfirst {writing}: about {format_duration(self.fill_seconds(), 2)}" if writing else ""
         each = f"{format_duration(settings.runtime_s)} each after {format_duration(settings.ramp_s)} of ramp"
         return (
             f"{what}\n{counted(len(self.points), 'point')}, {each}{writing}\n"
-            f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds())} in all"
+            f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds(), 2)} in all"
         )
 
     def fixed(self) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def measure_command(
         in_flight = asked if plan.placeholder == "N" else None
         curve[f"{plan.placeholder} = {asked:g}"] = (throughput_per_s, in_flight)
 
-    opening = f"{plan.text}: {{{plan.placeholder}}} doubles, about {format_duration(seconds)}{after}"
+    opening = f"{plan.text}: {{{plan.placeholder}}} doubles, about {format_duration(seconds, 2)}{after}"
     with Bar("measuring", opening=opening, above=lambda: _drawn(curve)) as bar:
         sweep = run_command(plan, directory, bar.points, larger, watch=drawn)
     if sweep.points["load"].nunique() < FEWEST_LOADS:

@@ -9,7 +9,7 @@ from calibrate.cli.console import CommandResult
 from calibrate.cli.measuring.run import PlanOrRun, one_of, planned, ramp_of
 from calibrate.cli.options import ArrivalRates, conflicts, option
 from calibrate.cli.theory.queue_models import Law, law
-from measure.units import format_duration, format_rate
+from measure.units import counted, format_duration, format_rate
 
 if TYPE_CHECKING:
     from measure.known_device.server import Truth
@@ -84,7 +84,7 @@ def measure_device(
     rows = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
     facts = {"truth": truth.to_dict(), "seconds": plan.seconds()}
     shown = planned(f"{plan.describe()}\n{_truth_text(truth)}", rows, facts, plan.commands)
-    opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
+    opening = f"{plan.label}\n{counted(len(plan.points), 'point')}, about {format_duration(plan.seconds(), 2)}"
     return output.measure(shown, opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
 
 

@@ -220,7 +220,7 @@ def left_text(plan: FioPlan, finished: Collection[str]) -> str:
     kept = f" ({len(plan.points) - left} of {len(plan.points)} are there already)" if finished else ""
     if not left:
         return f"nothing is left to measure{kept}"
-    return f"{counted(left, 'point')}{kept}, about {format_duration(plan.seconds(finished))}"
+    return f"{counted(left, 'point')}{kept}, about {format_duration(plan.seconds(finished), 2)}"
 
 
 def _planned(plan: FioPlan, finished: Collection[str]) -> CommandResult:

@@ -76,7 +76,7 @@ def measure_memory(
     facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
     return output.measure(
         planned(plan.describe(), plan.rows(), facts, [plan.command()]),
-        f"{opening}{several}, about {format_duration(plan.seconds())}",
+        f"{opening}{several}, about {format_duration(plan.seconds(), 2)}",
         lambda out, bar: run_memory(plan, out, bar),
     )
 
@@ -118,6 +118,6 @@ def measure_mlc(
     facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
     return output.measure(
         planned(plan.describe(), rows, facts, plan.commands),
-        f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}",
+        f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds(), 2)}",
         lambda out, bar: run_mlc(plan, out, bar),
     )
