@@ -229,8 +229,10 @@ def change(
             raise DataError(f"think times of {times} are different loads; compare sweeps of one kind")
     findings = [f for sweep, one in zip(every, points, strict=True) for f in _warnings(sweep, one.series)]
     curves = [_without_copies(s.select(p.series), findings) for s, p in zip(every, points, strict=True)]
-    column, common = _common(points, curves)
+    column, common, lone = _common(points, curves)
     loads, left_out = _chosen(first.load_type, common, at)
+    if len(lone) and not at:
+        left_out = f"{first.load_type.where(lone)} left out, as not in all sweeps"
     judged, loads, basis = _judged(first.load_type, first.series, loads, [_measured(s, column, loads) for s in curves])
     *earlier, later = [_runs(s, column, loads) for s in curves]
     earlier, copied = _measured_apart(earlier)
@@ -445,19 +447,20 @@ def _at(sweep: Sweep, column: str, loads: Array) -> pd.DataFrame:
     return sweep.points.iloc[np.flatnonzero(here)]
 
 
-def _common(points: Sequence[Points], sweeps: Sequence[Sweep]) -> tuple[str, Array]:
-    """The column of loads, and the common ones (m,), ascending.
+def _common(points: Sequence[Points], sweeps: Sequence[Sweep]) -> tuple[str, Array, list[float]]:
+    """The column of loads, the common ones (m,), ascending, and those that some sweeps lack.
 
     Rates are the requested ones, where all sweeps have them: the measured ones differ a little.
     """
     column = "load" if any(one.asked is None for one in points) else "asked_rate_per_s"
     loads, *others = (np.unique(sweep.points[column].to_numpy(float)) for sweep in sweeps)
+    every = np.unique(np.concatenate([loads, *others]))
     for other in others:
         loads = loads[_alike(loads, other).any(axis=1)]
     if not len(loads):
         names = " and ".join(dict.fromkeys([points[0].series, points[-1].series]))
         raise DataError(f"{names} have no common load; measure both at the same ones")
-    return column, loads
+    return column, loads, every[~_alike(every, loads).any(axis=1)].tolist()
 
 
 def _alike(values: Array, others: Array) -> Mask:

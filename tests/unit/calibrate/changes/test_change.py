@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,8 @@ def test_the_noise_of_shallow_depths_hides_no_loss_at_deep_ones() -> None:
     alone = change(table("old"), table("new"), at=[16, 32])
     assert alone.verdict == "slower"
     assert alone.basis.startswith("depths 1, 4 left out, as asked")
+    shallow = replace(table("new"), points=table("new").points.query("load < 32"))
+    assert change(table("old"), shallow).basis.startswith("depth 32 left out, as not in all sweeps")
     with pytest.raises(DataError, match="depth 5 was not measured in all sweeps"):
         change(table("old"), table("new"), at=[5])
 
