@@ -358,7 +358,7 @@ def band_beside(
 ) -> str:
     """A prediction beside a measured value of three digits: to two, or to three where two show it across an end.
 
-    >>> band_beside(format_rate, 1.66e3, 1.05e3, 0.628e3, 1.65e3, to="-")
+    >>> band_beside(format_rate, 1.66e3, 1.05e3, 0.628e3, 1.654e3, to="-")
     '1.05 k/s (0.628-1.65)'
     """
     shown = float(show(measured, 3, value))
