@@ -104,15 +104,20 @@ def obeying(
 def settle(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tuple[Roles, list[Finding]]:
     """The roles with every unit known, and findings; converts ``records`` to SI units in place.
 
-    Raises DataError with the declaration to write where the law cannot decide: the load is not a number of requests,
-    none of the units fits, or several do.
+    The law is N = X R, or of rates that a device serves what arrives. Raises DataError with the declaration to write
+    where it cannot decide: the load is neither, none of the units fits, or several do.
     """
     opened = [role for role in WORDS.values() if role in roles and roles[role].unit == OPEN_UNIT]
     if not opened:
         return roles, []
     scaling = "latency" if "latency" in opened else "throughput"
     scales = {unit: UNITS[scaling][unit] for unit in (_UNITS if scaling == "latency" else _RATE_UNITS)}
-    raw = [outstanding(records, with_jobs=with_jobs) for with_jobs in (False, True)] if "depth" in roles else []
+    raw, law = [], "N = X R then holds: X R / N"
+    if "depth" in roles:
+        raw = [outstanding(records, with_jobs=with_jobs) for with_jobs in (False, True)]
+    elif "arrival_rate" in roles and scaling == "throughput":
+        served = [r["throughput_per_s"] / r["load"] for r in records if r["throughput_per_s"] and r["load"]]
+        raw, law = [np.array(served)], "what arrives is then served: the ratio of the two"
     medians = [float(np.median(ratio)) for ratio in raw if len(ratio)]
     near = {unit: min((m * scale for m in medians), key=_distance, default=math.nan) for unit, scale in scales.items()}
     fitting = [unit for unit, ratio in near.items() if LEAST <= ratio <= MOST]
@@ -126,8 +131,8 @@ def settle(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tuple[
         findings.append(
             note(
                 f"{role}-unit",
-                f"{name}: the column {column!r} names no unit; it is read as {said.replace('us', 'µs')}, because N = X "
-                f"R then holds: X R / N is {near[unit]:.3g} at the median.",
+                f"{name}: the column {column!r} names no unit; it is read as {said.replace('us', 'µs')}, because {law} "
+                f"is {near[unit]:.3g} at the median.",
                 f"say the unit where it is another: {columns_option([f'{role}={column}:{said}'])}",
             )
         )

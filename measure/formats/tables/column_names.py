@@ -59,6 +59,7 @@ _LATENCY_MEAN = rf"{_MEAN}{_LATENCY}{_THEN_MEAN}"
 _COUNTED = rf"(?:{any_of(_WORDS['counted'])}_?)?"
 _SECOND = r"(?i:(?:/|_(?:per|par|pro|por)_|_)(?:s|secs?|seconde?|sekunde|segundo))"
 _PER_SECOND = rf"(?:{any_of(_WORDS['things'], or_one=True)}{_SECOND}|{any_of((*_WORDS['rates'], 'throughput per s'))})"
+_A_SECOND = r"_(?:1/s|(?P<unit>[kM]?/s))"
 _SD = r"(?i:sd|std|stdev|stddev)"
 
 
@@ -76,7 +77,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("pipeline", any_of(_WORDS["pipelines"])),
     ("think", rf"{_MEAN}{any_of(_WORDS['thinks'])}(?:{_TIME_UNIT})?"),
     ("delay", r"(?i:inject(?:ed|ion)?_?delay|delay)(?:_(?P<unit>cycles|ns|us))?"),
-    ("arrival_rate", r"(?i:arrival_rate|asked_rate)(?i:_per_s)?"),
+    ("arrival_rate", rf"(?i:arrival_rate|asked_rate|arrivals)(?:{_A_SECOND}|{_SECOND}|_{_PER_SECOND})"),
+    ("arrival_rate", r"(?i:arrival_rate|asked_rate)"),
     ("latency", rf"{_LATENCY_MEAN}{_TIME_UNIT}{_THEN_MEAN}"),
     ("read_latency", rf"(?i:read_){_LATENCY_MEAN}{_TIME_UNIT}"),
     ("write_latency", rf"(?i:write_){_LATENCY_MEAN}{_TIME_UNIT}"),
@@ -112,7 +114,10 @@ _WEAK: tuple[tuple[str, str], ...] = (
     ("throughput", r"(?i:x(?:_n)?)"),
     ("latency", r"(?i:r(?:_n)?)"),
     ("depth", any_of(_WORDS["loads"])),
-    ("arrival_rate", rf"{any_of(_WORDS['asked'])}_(?:(?i:rate|load|throughput)(?:_{_PER_SECOND})?|{_PER_SECOND})"),
+    (
+        "arrival_rate",
+        rf"{any_of(_WORDS['asked'])}_(?:(?i:rate|load|throughput)(?:_{_PER_SECOND}|{_A_SECOND})?|{_PER_SECOND})",
+    ),
 )
 _UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")
 _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")

@@ -283,7 +283,7 @@ def _loads_by_weak_names(table: TextTable) -> list[ColumnRole]:
     if len(counted) == 1 and _are_rates(table, column_values(table, counted[0])):
         return [ColumnRole("arrival_rate", counted[0].column, unit="/s")]
     asked = weakly_recognised(table.header, "arrival_rate")
-    return counted or [ColumnRole("arrival_rate", role.column, unit="/s") for role in asked]
+    return counted or [replace(role, unit="/s") if role.unit == OPEN_UNIT else role for role in asked]
 
 
 def _are_rates(table: TextTable, load: NDArray[np.float64]) -> bool:
@@ -306,9 +306,10 @@ def _offered_and_achieved(table: TextTable) -> list[ColumnRole]:
     None where the second exceeds the first, as no device can serve more than arrives.
     """
     worded = {c: w.column for c in table.header if (w := worded_name(c)) is not None}
-    named = {c: recognise(c) or worded.get(c) for c in table.header}
+    weak = {r.column: r for r in weakly_recognised(table.header, "arrival_rate")}
+    named = {c: recognise(c) or worded.get(c) or weak.get(c) for c in table.header}
     achieved = [c for c in table.header if is_achieved(c)]
-    offered = [r for c, r in named.items() if r and r.role == "throughput" and c not in achieved]
+    offered = [r for c, r in named.items() if r and r.role in ("throughput", "arrival_rate") and c not in achieved]
     if len(achieved) != 1 or len(offered) != 1:
         return []
     asked = replace(offered[0], role="arrival_rate")

@@ -33,6 +33,38 @@ def _as_suggested(text: str) -> Sweep:
     return csv_sweep(text, *parse_columns(shlex.split(line)[1]), name="t.csv")
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["arrival rate (/s)", "arrival rate [1/s]", "arrivals/s", "offered load (k/s)", "target_rps", "arrival_rate_req/s"],
+)
+def test_an_arrival_rate_may_have_its_unit_behind_it(header: str) -> None:
+    per_s = 1000 if "k/s" in header else 1
+    sweep = csv_sweep(f"{header},lat_us\n{1000 / per_s},111\n{9000 / per_s},1000\n", name="t.csv")
+    assert sweep.load_type == ArrivalRate()
+    assert sweep.points["load"].tolist() == [1000, 9000]
+
+
+@pytest.mark.parametrize(
+    ("header", "per_s"),
+    [
+        ("arrival_rate,throughput", 1),
+        ("arrival_rate,throughput", 1000),
+        ("offered_load,achieved", 1),
+        ("arrivals/s,achieved_rps", 1),
+    ],
+)
+def test_what_was_served_of_an_arrival_rate_is_its_throughput_in_the_unit_in_which_it_arrived(header, per_s) -> None:
+    rows = [(80, 80), (200, 200), (320, 320), (450, 399)]
+    text = "\n".join(f"{asked},{came / per_s},10" for asked, came in rows)
+    sweep = csv_sweep(f"{header},mean_ms\n{text}\n", name="t.csv")
+    assert [(load, rate) for load, rate, _ in _points(sweep)] == [(a, pytest.approx(c)) for a, c in rows]
+
+
+def test_a_throughput_without_a_unit_that_is_no_arrival_rate_is_asked_about() -> None:
+    with pytest.raises(DataError, match="the unit of 'throughput' is not in its name"):
+        csv_sweep("arrival_rate,throughput,mean_ms\n80,12,10\n200,19,11\n320,23,18\n", name="t.csv")
+
+
 def test_a_rate_of_arrivals_without_a_throughput_is_assumed_to_be_served() -> None:
     sweep = csv_sweep("arrival_rate,lat_us\n1000,111\n9000,1000\n", name="t.csv")
     assert sweep.load_type == ArrivalRate()
