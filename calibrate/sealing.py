@@ -174,7 +174,7 @@ def _verified(path: Path) -> dict[str, Any]:
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
     try:
         with np.errstate(divide="raise"):
-            drawn = fit.predict([row["load"] for row in rows])
+            drawn = fit.predict([row["load"] for row in rows], refuse=False)
     except FloatingPointError as error:
         raise ValueError("a load is so small that the fit has no throughput there") from error
     columns = ("throughput_per_s", "response_time_s")

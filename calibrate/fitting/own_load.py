@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import PEAK, Fit
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.linearised import most_probable
 from calibrate.inference.parameters import Array, IntArray, Observed, Parameter, carried
@@ -39,8 +39,9 @@ from calibrate.models.closed_models import (
 )
 from calibrate.points import Points
 from measure.errors import DataError
+from measure.findings import curve_name
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, ThroughputLoad
-from measure.units import CACHE_LINE_BYTES, format_bandwidth
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
 
 Observable = Literal["throughput", "response"]
 
@@ -100,6 +101,16 @@ def own_curve(fit: Fit, at: Sequence[float] | Array) -> Prediction:
         r_high = np.where(_not_served(fit, loads) > 1 - shares[2], np.inf, r_high)
     columns = (loads, x, x_low, x_high, r, r_low, r_high)
     return Prediction(*columns, fit.level, fit.load_type, _not_covered(fit, loads), fit.block_bytes)
+
+
+def require_served(fit: Fit, loads: Sequence[float] | Array) -> None:
+    """Raise DataError for a rate of arrivals above the peak, as far as that is known."""
+    rates = np.atleast_1d(np.asarray(loads, dtype=float))
+    beyond = rates[_not_served(fit, rates) > 0.5]
+    if beyond.size:
+        peak = format_rate(fit.figures[PEAK].estimate or 0.0)
+        name = curve_name(fit.series) or "the device"
+        raise DataError(f"{name}: {format_rate(beyond.max())} is not served: the peak is {peak}; ask for less")
 
 
 def _not_served(fit: Fit, loads: Array) -> Array:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrate.fitting.fit import BANDWIDTH, PEAK, Fit
-from calibrate.fitting.own_load import expected, is_own_kind, measurements, own_curve
+from calibrate.fitting.own_load import expected, is_own_kind, measurements, own_curve, require_served
 from calibrate.fitting.predicted_curve import Knee, Prediction
 from calibrate.inference.parameters import ROUGH, Array, Estimate
 from calibrate.inference.weights import SPREAD, Quantity, middle, reaching, widened
@@ -103,7 +103,10 @@ def predict(fit: Fit, at: Sequence[float] | Array | Load | PeakShare, *, refuse:
     if fit.is_seen_through_chain:
         at = at if isinstance(at, Load) else replace(fit.load_type, values=tuple(np.atleast_1d(at)))
     elif not isinstance(at, Load) or is_own_kind(fit.load_type, at):
-        return own_curve(fit, at.values if isinstance(at, Load) else at)
+        loads = at.values if isinstance(at, Load) else at
+        if refuse:
+            require_served(fit, loads)
+        return own_curve(fit, loads)
     if not isinstance(at, (ArrivalRate, ClosedLoad)):
         raise DataError(f"a device is predicted at depths, clients or arrival rates, not at {at.plural}")
     from calibrate.fitting.other_loads import predict_under

@@ -39,8 +39,8 @@ def curve_of(fit: Fit) -> Prediction:
     """The predicted curve of a fit, over its calibration points."""
     high = max((*fit.used, 64.0) if isinstance(fit.load_type, ClosedLoad) else fit.used)
     if isinstance(fit.load_type, ArrivalRate):
-        return fit.predict(np.linspace(0.02, 1.0, _POINTS) * high)
-    return fit.predict(grid(1.0 if isinstance(fit.load_type, ClosedLoad) else 0.0, high, _POINTS))
+        return fit.predict(np.linspace(0.02, 1.0, _POINTS) * high, refuse=False)
+    return fit.predict(grid(1.0 if isinstance(fit.load_type, ClosedLoad) else 0.0, high, _POINTS), refuse=False)
 
 
 def prediction_figure(curve: Prediction) -> Figure:

@@ -31,7 +31,7 @@ def predicted_section(fit: Fit, load: Load, scenario: Scenario | None = None) ->
     at = np.unique(np.rint(at)) if isinstance(load, Clients) and load.think else at
     first = "as it is" if scenario else "predicted"
     fits = {first: fit} | ({", ".join(scenario.changes): scenario.fit} if scenario else {})
-    curves = {name: one.predict(replace(load, values=at.tolist())) for name, one in fits.items()}
+    curves = {name: one.predict(replace(load, values=at.tolist()), refuse=False) for name, one in fits.items()}
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves.items()], ignore_index=True)
     title, caption = f"{load.rate_name.capitalize()} and response time", _CAPTION.format(level=100 * fit.level)
     named = "Parameters" if scenario is None else "Parameters of the device as it is"

@@ -216,7 +216,7 @@ def doubts_about(sweep: measure.Sweep, fit: calibrate.Fit) -> list[str]:
     doubts = []
     for row in points_of(sweep, fit):
         if row["left_out"]:
-            told = calibrate.predict(fit, [row["load"]]).throughput_band(0)
+            told = calibrate.predict(fit, [row["load"]], refuse=False).throughput_band(0)
             there = with_interval(format_rate, *told)
             off = f"{fit.load_type.at(row['load'])} {fit.load_type.are(row['load'])} left out of the curve"
             doubts.append(

@@ -11,6 +11,7 @@ from calibrate import compare, fit, points_of
 from calibrate.models.choice import ANY_LOAD
 from measure import DataError, Sweep, audit, load
 from measure.loads import ArrivalRate
+from qsim import MMc, solve
 
 RATES = np.array([10.0, 50.0, 80.0, 150.0])
 RESPONSES = np.array([*(1 / (100 - RATES[:3])), 4.0])
@@ -29,6 +30,14 @@ def test_the_capacity_tells_the_peak_and_its_response_counts_for_nothing() -> No
     assert made.parameters["Xmax"].high < 108
     assert "of 150 /s asked for 99.0 /s came: the capacity, and no response" in made.notes
     assert compare(asked(99.0)).points.load.tolist() == [10, 50, 80]
+
+
+def test_a_rate_above_the_peak_of_a_drive_is_refused_and_beside_one_that_was_measured_endless() -> None:
+    rates = np.array([80.0, 200, 320, 360])
+    drive = fit(Sweep(points_at(rates, rates, [solve(MMc(rate, 100, 4)).W for rate in rates]), ArrivalRate()))
+    with pytest.raises(DataError, match=r"500 /s is not served: the peak is (39|40)\d /s; ask for less"):
+        drive.predict([300, 500])
+    assert np.isinf(drive.predict([500], refuse=False).response_time_high_s).all()
 
 
 def test_a_rate_of_which_nearly_all_came_or_less_by_chance_is_a_load() -> None:
