@@ -15,7 +15,15 @@ from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
 from measure.repeats import TIE
-from measure.units import Figure, format_bandwidth, format_duration, format_percent, interval_text, with_interval
+from measure.units import (
+    Figure,
+    format_bandwidth,
+    format_duration,
+    format_percent,
+    format_rate,
+    interval_text,
+    with_interval,
+)
 from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
@@ -23,6 +31,9 @@ if TYPE_CHECKING:
     from calibrate.fitting.predicted_curve import Knee
     from calibrate.inference.parameters import Estimate
     from measure.loads import Load
+
+ABOVE = 1.015
+"""A measured throughput above this times the peak is named beside it."""
 
 QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
 """Labels of the two knees of a closed load: N* = R1 Xpeak, and N90."""
@@ -197,9 +208,11 @@ def peak_line(fit: Fit) -> str:
     if never_approached(fit):
         return least_peak(fit)
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
+    most = 0.0 if found.unit == "B/s" else max(fit.used_throughput_per_s, default=0.0)
+    above = f"up to {format_rate(most)} measured" if most > ABOVE * found.estimate else ""
     word = _peak_word(fit, found)
     said = explained(word, reason(fit, word, found.low, found.high))
-    return ", ".join(part for part in (peak_figure(fit), moved, said) if part)
+    return ", ".join(part for part in (peak_figure(fit), moved, above, said) if part)
 
 
 def assumed_peak(fit: Fit) -> str:

@@ -1,5 +1,6 @@
 """Points of users who think calibrate the device behind them, and predict it under every kind of load."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -125,3 +126,13 @@ def test_a_report_holds_the_users_against_those_present_and_those_who_think() ->
     drawn = little_check(compare(load(ONE_DEVICE)))
     (observed,) = (trace for trace in drawn.data if trace["name"] == "observed X·(R + Z)")
     assert np.array(observed["y"]) == pytest.approx(np.array(observed["x"]), rel=0.03)
+
+
+def test_a_measured_throughput_above_the_printed_peak_is_named_beside_it() -> None:
+    users, think = np.array([10.0, 100, 300, 400, 500, 600, 800]), 1.0
+    rates = np.array([9.9, 99, 296, 383, 388, 400, 412])
+    points = points_at(users, rates, users / rates - think)
+    noisy = repr(fit(Sweep(points, Clients(think=think))))
+    assert re.search(r"PEAK +(?:39|40)\d /s \(.*\), up to 412 /s measured, sure;", noisy)
+    points.loc[points["load"] == 800, ["throughput_per_s", "latency_s"]] = [400.0, 1.0]
+    assert "measured, sure" not in repr(fit(Sweep(points, Clients(think=think))))
