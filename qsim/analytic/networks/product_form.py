@@ -11,20 +11,30 @@ time average without itself (arrival theorem), so
 where k counts customers of all classes: sums of positive terms with Little's law built in.  c servers have speeds
 s(k) = min(k, c); k single servers picked at random behave as one station of speeds s(n) = n·k/(n + k - 1).
 
+**One class that circles among single servers** is the quick case.  With D = V·S and the constants G(n) of
+:mod:`qsim.analytic.networks.normalizing`, an arrival finds k or more at station i with probability
+Dᵢᵏ·G(N-1-k)/G(N-1), so that Wᵢ = Sᵢ·(1 + Σₖ Dᵢᵏ·G(N-1-k)/G(N-1)), for all stations at once.  G is the complete
+symmetric polynomial of the demands, for which Newton's identities hold: n·G(n) = Σₖ pₖ·G(n-k), with pₖ = Σᵢ Dᵢᵏ;
+delays add Z to p₁.  The rows of the stations are made when they are read, and the distributions there too.
+
 **Mixed networks** of single servers: open customers use the share Uᵢ of a server, which slows it for the closed ones.
 The closed classes are solved alone with services Sᵢᵣ/(1 - Uᵢ), and the open ones queue with both:
 Wᵢᵣ = Sᵢᵣ·(1 + Lᵢ(closed))/(1 - Uᵢ).
 
-Source: Gordon & Newell (1967), Operations Research 15; Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Reiser &
-Kobayashi (1975), IBM J. Res. Dev. 19; arrival theorem: Lavenberg & Reiser (1980), J. Applied Probability 17; Sevcik &
-Mitrani (1981), J. ACM 28; mixed: Zahorjan & Wong (1981), Performance Evaluation 1; Lazowska, Zahorjan, Graham & Sevcik
-(1984), Quantitative System Performance, chapters 6 to 8.
+Source: Gordon & Newell (1967), Operations Research 15; Buzen (1973), Communications of the ACM 16; Baskett, Chandy,
+Muntz & Palacios (1975), J. ACM 22; Reiser & Kobayashi (1975), IBM J. Res. Dev. 19; arrival theorem: Lavenberg & Reiser
+(1980), J. Applied Probability 17; Sevcik & Mitrani (1981), J. ACM 28; mixed: Zahorjan & Wong (1981), Performance
+Evaluation 1; Lazowska, Zahorjan, Graham & Sevcik (1984), Quantitative System Performance, chapters 6 to 8; Newton's
+identities: Macdonald (1995), Symmetric Functions and Hall Polynomials, eq. I.2.11.
 
 >>> from qsim import Arrivals, Closed, Delay, Exponential, Network, Station, solve
 >>> stations = [Delay(15), *(Station(Exponential(d)) for d in (0.605, 2.1, 1.35))]
 >>> r = solve(Closed(population=3, stations=stations))  # Lazowska et al. (1984), p. 117
 >>> round(r.throughput, 6), round(r.W, 6), [round(s.L, 6) for s in r.stations]
 (0.151516, 4.799825, [0.097566, 0.394657, 0.23503])
+>>> r = solve(Closed(2, [Delay(4.0), Station(Exponential(1.0)), Station(Exponential(2.0))]))
+>>> round(r.W, 6), [round(s.W, 6) for s in r.stations]
+(3.714286, [1.142857, 2.571429])
 >>> mixed = solve(Network({"disk": Station(Exponential(1.0))}, {"write": Arrivals(0.5), "read": 1}))
 >>> [round(c.W, 6) for c in mixed.classes]
 [4.0, 2.0]
@@ -34,18 +44,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import mul
 
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.networks import normalizing, single_servers
+from qsim.analytic.networks import normalizing
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
-from qsim.analytic.networks.classes import ClassNetwork, ClassStation, class_network
-from qsim.analytic.networks.normalizing import Centre, Presence
+from qsim.analytic.networks.classes import Circle, ClassNetwork, ClassStation, class_network
+from qsim.analytic.networks.normalizing import Centre, Found, Presence
 from qsim.analytic.open.birth_death import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.analytic.views import ROUNDING, Formula
 from qsim.errors import NoFormulaError, UnstableQueueError
-from qsim.metrics import Metrics
+from qsim.metrics import Later, Metrics
 
 METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
 SEVERAL = "product form of several classes, convolution in logarithms (Reiser & Kobayashi 1975)"
@@ -94,7 +107,7 @@ def applies(view: ClassNetwork) -> bool:
 def solve(view: ClassNetwork) -> Metrics:
     """Exact; raises NoFormulaError where one class is so large that the convolutions take more than ten seconds."""
     if view.circle is not None and view.circle.population <= normalizing.FEW:
-        return single_servers.solve(view.circle, METHOD)
+        return _solve_circle(view.circle)
     if len(view.populations) == 1:
         require_few_states(view, view.populations[0])
     centres = centres_of(view)
@@ -103,6 +116,79 @@ def solve(view: ClassNetwork) -> Metrics:
         raise NoFormulaError(view.kendall, why, "asymptotic_bounds(), between which it lies,")
     found = closed_times(view, centres, view.means)
     return network_metrics(view, found, "exact", METHOD if len(view.classes) == 1 else SEVERAL)
+
+
+def _solve_circle(circle: Circle) -> Metrics:
+    """One class at single servers: any number of stations, up to ``normalizing.FEW`` customers."""
+    network, N, Z, visits, services = circle
+    demands = list(map(mul, visits, services))
+    service, largest = math.fsum(demands), max(demands)
+    unit = max((Z + service) / N, largest)
+    found = normalizing.found_at_single_servers(Z / unit, np.array(demands) / unit, N - 1)
+    queued = math.fsum(map(mul, demands, found.present))
+    X = N / (Z + service + queued)
+    X /= max(X * largest, 1.0)  # but for rounding, no server does more than it can
+    return Metrics.from_times(
+        network,
+        throughput=X,
+        utilization=min(X * largest, 1.0),
+        service=service,
+        servers=1,
+        Wq=queued,
+        most=float(N),
+        p_wait=math.nan,
+        method=METHOD,
+        stations=Later(_CircleRows(circle, X, unit, found).stations),
+    )
+
+
+@dataclass(frozen=True)
+class _CircleRows:
+    """What the rows of the stations are made of; ``unit`` is the time unit in which G stays near one."""
+
+    circle: Circle
+    throughput: float
+    unit: float
+    found: Found
+
+    def stations(self) -> tuple[Metrics, ...]:
+        """One for each server, per visit; its figures are those of :meth:`Metrics.from_times`."""
+        network, N, _, visits, services = self.circle
+        alike = Metrics.from_times(network, throughput=0, service=0, servers=1, Wq=0, method=METHOD).alike
+        queueing = [(name, station) for name, station in network.stations.items() if not station.is_delay]
+        made = []
+        for i, (name, station) in enumerate(queueing):
+            X, S, in_turn = self.throughput * visits[i], services[i], station.discipline == "FCFS"
+            Wq = S * self.found.present[i]
+            row = alike(
+                name=name,
+                throughput=X,
+                utilization=min(X * S, 1.0),
+                L=min(X * (Wq + S), float(N)),
+                Lq=X * Wq,
+                W=Wq + S,
+                Wq=Wq,
+                p_wait=self.found.busy[i] if in_turn else math.nan,  # others delay those already served
+                states=Later(self.states, i),
+                times=Later(self.times, i) if in_turn else None,
+            )
+            made.append(row)
+        return tuple(made)
+
+    @cached_property
+    def presence(self) -> Presence:
+        """The distributions of the number at each station."""
+        _, N, Z, visits, services = self.circle
+        demands = [v * s / self.unit for v, s in zip(visits, services, strict=True)]
+        return normalizing.at_single_servers(Z / self.unit, demands, N)
+
+    def states(self, i: int) -> TabulatedStates:
+        """The number at one station."""
+        return TabulatedStates(tuple(self.presence.present[i].tolist()))
+
+    def times(self, i: int) -> FirstComeTimes:
+        """The times of a visit to one station."""
+        return FirstComeTimes(tuple(self.presence.seen[i].tolist()), self.circle.services[i], 1)
 
 
 def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatArray) -> VisitTimes:
