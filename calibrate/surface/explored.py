@@ -8,19 +8,29 @@ its places the covariance is conditioned on a measurement there (Chaloner and Ve
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
 from calibrate.points import Z90
 from calibrate.surface.design import corners, distances, shallow
-from calibrate.surface.places import Places, SurfacePoints
+from calibrate.surface.places import Places, SurfacePoints, surface_points
 from calibrate.surface.surface_fit import Row, Surface, SurfacePrediction, Tabled, fit_surface
+from measure.fio.fio_command import FioJob
+from measure.fio.fio_sweep import plan_workloads, run_fio
+from measure.fio.plan import FioPlan, FioSettings
+from measure.machine.own_file import remove_leftover
 from measure.repeats import first_highest
 from measure.units import format_duration, format_percent, format_rate
 
+RUNTIME_S, RAMP_S = 1.4, 0.3
+SIZE_BYTES = 256 * 2**20
+BLOCKS, SHARES, DEPTHS = (4096, 16384, 65536, 262144), (0.0, 0.25, 0.5, 0.75, 1.0), (1, 2, 4, 8, 16, 32, 64)
 GROUP = 8
 """Places measured together, by one process."""
 WIDE = 2.0
@@ -159,3 +169,55 @@ def _asked_together(surface: Surface, places: Places, known: Mask, count: int) -
         used[best] = True
         covariance -= np.outer(covariance[:, best], covariance[best]) / variance[best]
     return chosen
+
+
+def usual_places() -> Places:
+    """The places that are predicted where none are named."""
+    block, share, depth = (axis.ravel() for axis in np.meshgrid(BLOCKS, SHARES, DEPTHS, indexing="ij"))
+    return Places(block.astype(float), share, depth.astype(float), np.ones(len(depth)))
+
+
+class SurfaceRuns:
+    """Groups of places, each measured by one fio process into one sweep directory.
+
+    ``consent`` is that to an existing target, as keyword arguments of :class:`FioSettings`; a file is made without.
+    """
+
+    def __init__(self, target: str, places: Places, directory: Path, consent: Mapping[str, Any]) -> None:
+        rows = places.as_rows()
+        self.target, self.consent, self.directory, self.places = target, consent, directory, places
+        self.jobs = [
+            FioJob(round(n / jobs), round(jobs), round(block), round(100 * share), "random")
+            for block, share, n, jobs in rows
+        ]
+        self.measured: Counter[int] = Counter()
+        self.plan = self._plan()
+
+    def least_seconds(self) -> float:
+        """The corners, half of them twice."""
+        return 1.5 * int(corners(self.places).sum()) * (RUNTIME_S + RAMP_S)
+
+    def measure(self, chosen: Sequence[int]) -> SurfacePoints:
+        """Measure the places of these indices; returns all points so far."""
+        points = []
+        for place in map(int, chosen):
+            points.append(self.plan.point(self.jobs[place], self.measured[place]))
+            self.measured[place] += 1
+        sweep = run_fio(replace(self.plan, points=tuple(points)), self.directory, together=True)
+        self.plan = self._plan()
+        return surface_points(sweep)
+
+    def tidy(self) -> None:
+        """Remove the test file."""
+        if self.plan.file is not None:
+            remove_leftover(self.plan.file)
+
+    def _plan(self) -> FioPlan:
+        settings = FioSettings(
+            runtime_s=RUNTIME_S,
+            ramp_s=RAMP_S,
+            size_bytes=None if any(self.consent.values()) else SIZE_BYTES,
+            keep=True,
+            **self.consent,
+        )
+        return plan_workloads(self.target, self.jobs, settings)

@@ -21,9 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calibrate.cli.calibration.surface_measured import RAMP_S, RUNTIME_S, SurfaceRuns, usual_places
-from calibrate.cli.measuring.run import Consent
-from calibrate.surface.explored import ExploredSurface, explore
+from calibrate.surface.explored import RAMP_S, RUNTIME_S, ExploredSurface, SurfaceRuns, explore, usual_places
 from calibrate.surface.places import SurfacePoints, surface_points
 from calibrate.surface.surface_comparison import SURFACE_BASELINES
 from measure.sweep import Sweep
@@ -41,7 +39,7 @@ def measured_grid(directory: Path) -> pd.DataFrame:
     """The throughput at every place, measured in one random order."""
     places = usual_places()
     with tempfile.TemporaryDirectory() as store:
-        run = SurfaceRuns(str(directory), places, Consent(), Path(store, "grid"))
+        run = SurfaceRuns(str(directory), places, Path(store, "grid"), {})
         try:
             for some in np.array_split(np.random.default_rng(1).permutation(len(places)), len(places) // TOGETHER):
                 points = run.measure(some)
@@ -55,7 +53,7 @@ def measured_surface(directory: Path, budget_s: float) -> pd.DataFrame:
     """What is predicted at every place after each group, until the time is spent."""
     places, groups = usual_places(), []
     with tempfile.TemporaryDirectory() as store:
-        run = SurfaceRuns(str(directory), places, Consent(), Path(store, "surface"))
+        run = SurfaceRuns(str(directory), places, Path(store, "surface"), {})
         try:
             explore(run.measure, places, budget_s, EACH_S, on_group=lambda found: groups.append(predicted(found)))
         finally:

@@ -1,22 +1,25 @@
-"""``qsim surface``: a drive over block size, reads, depth and jobs, from a few points."""
+"""``qsim surface``: a drive over block size, reads, depth and jobs, from a few points, measured before or now."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, warn
+from calibrate.cli.console import CommandResult, complain, warn
 from calibrate.cli.data import DataSource, print_findings
-from calibrate.cli.measuring.run import Consent, consent
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.measuring.run import Consent, consent, keeping, target
 from calibrate.cli.options import Columns, Data, Dataset, Page, conflicts, flag, option, requires
-from measure.units import counted, format_bytes
+from measure.units import counted, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
     from calibrate.surface import SurfaceComparison
+    from calibrate.surface.explored import ExploredSurface
 
 
 HELP = """Predict a drive over block size, share of reads, depth and jobs.
@@ -84,9 +87,7 @@ def surface(
 ) -> CommandResult:
     """Load, calibrate, predict, print, write, check."""
     if budget is not None:
-        from calibrate.cli.calibration.surface_measured import measured_surface
-
-        return measured_surface(data or (), budget, at, out, allow, page, details=details)
+        return _measured(data or (), budget, at, out, allow, page, details=details)
     from calibrate.fitting.calibrating import matters
     from measure.findings import SEVERITIES
 
@@ -167,3 +168,60 @@ def _predicted_at(rows: Sequence[Mapping[str, Any]]) -> str:
         show(rows[0][name]) for name, show in shown.items() if name in rows[0] and len({r[name] for r in rows}) == 1
     ]
     return f"Predicted at {', '.join(shared)}" if shared else "Predicted"
+
+
+def _measured(
+    data: Sequence[str],
+    budget_s: float,
+    at: Mapping[str, Sequence[float]] | None,
+    out: Path | None,
+    allow: Consent,
+    page: Page,
+    *,
+    details: bool,
+) -> CommandResult:
+    """Measure, and print what is predicted everywhere, what is still unknown, and the worst place."""
+    from calibrate.report.surface_section import explored_section
+    from calibrate.surface.explored import RAMP_S, RUNTIME_S, SurfaceRuns, explore, usual_places
+
+    if len(data) != 1:
+        raise wrong_usage("--budget measures one target; name a directory on the drive, or one device")
+    where, places = target(data[0]), usual_places() if at is None else usual_places().combined(at)
+    with keeping(out) as directory:
+        run = SurfaceRuns(where, places, directory, allow.settings())
+        least = run.least_seconds()
+        if budget_s < least:
+            raise wrong_usage(
+                f"--budget {format_duration(budget_s)} is too short; the corners take {math.ceil(least)}s"
+            )
+        try:
+            found = explore(run.measure, places, budget_s, RUNTIME_S + RAMP_S, on_group=_show)
+        finally:
+            run.tidy()
+    kept = f"saved in {out}; next: qsim surface {out}" if out is not None else "--out DIR: keep the points"
+    return CommandResult(
+        lambda: "\n\n".join(
+            [
+                "\n".join(found.answer()),
+                found.map_text() + "\n\n# measured   . predicted   ? unknown",
+                *([found.table()] if details else []),
+                f"MORE    --details: every place;   {kept}",
+            ]
+        ),
+        lambda: {
+            "source": where,
+            "predictions": found.rows(),
+            "measured": int(found.known.sum()),
+            "noise_pct": 100 * found.noise,
+            "seconds": found.seconds,
+            "directory": None if out is None else str(out),
+        },
+        page.write(lambda: [explored_section(found, where)]),
+    )
+
+
+def _show(found: ExploredSurface) -> None:
+    """The map after a group, on stderr."""
+    complain(f"{counted(int(found.known.sum()), 'place')} measured, {format_duration(found.seconds, 2)}")
+    for line in found.map_text().splitlines():
+        complain(line)
