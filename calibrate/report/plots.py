@@ -14,12 +14,12 @@ from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid
 from calibrate.fleet.drives import Fleet
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.application_section import system_lines
 from calibrate.report.compared.curve_figures import latency_against_throughput
 from calibrate.report.compared.simulated import tail_figure as drawn_tails
 from calibrate.report.drawing import BLUE, GREY, empty_figure, latency_axis, marker, solid
 from calibrate.report.fleet_section import against_like
 from calibrate.report.lines import Line, figure_of, lines_of, over_load, rate_line
+from calibrate.report.predicted import system_lines
 from calibrate.report.surface_section import views_of
 from calibrate.service import ServiceFit
 from calibrate.surface.surface_comparison import SurfaceComparison

@@ -328,6 +328,6 @@ def _application(
 
 
 def _sections(found: calibrate.System) -> list[Section]:
-    from calibrate.report.application_section import system_section
+    from calibrate.report.predicted import system_section
 
     return [system_section(found)]
