@@ -1,4 +1,7 @@
-"""Reads untrusted files: size, kind and encoding are checked first."""
+"""Text of others: reads untrusted files, whose size, kind and encoding are checked first, and makes text safe to show.
+
+A name is shown on one line; a cell of a table holds no formula of a spreadsheet and nothing that a terminal obeys.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import re
 import stat
 import sys
 import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -22,6 +26,7 @@ from measure.machine import files
 from measure.units import format_bytes
 
 if TYPE_CHECKING:
+    import pandas as pd
     from _typeshed import WriteableBuffer
 
 MAX_BYTES = 2**25
@@ -49,6 +54,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 
 LINE_ENDS = "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 """What begins a new line or column where text is printed."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def shown_name(path: str | Path) -> str:
@@ -58,6 +64,33 @@ def shown_name(path: str | Path) -> str:
     """
     name = os.fsencode(path).decode(errors="backslashreplace")
     return name.translate({ord(end): end.encode("unicode_escape").decode() for end in LINE_ENDS})
+
+
+def plain_cell(text: str) -> str:
+    """The text without control characters; quoted where a spreadsheet would take it for a formula.
+
+    A formula begins with =, +, - or @, also after blanks and in fullwidth forms. A number stays unchanged. A formula
+    that is quoted already gets one more quote: take the first one away, and each cell is what it was.
+
+    >>> plain_cell("=1+1"), plain_cell(" ＝A1"), plain_cell("-5"), plain_cell("4 KiB\\nread"), plain_cell("'=1+1")
+    ("'=1+1", "' ＝A1", '-5', '4 KiB read', "''=1+1")
+    """
+    text = _CONTROL.sub(" ", text)
+    if not unicodedata.normalize("NFKC", text).lstrip("\ufeff\u200b '").startswith(("=", "+", "-", "@")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
+def plain_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its column names and text cells made plain."""
+    plain = table.rename(columns=lambda name: plain_cell(name) if isinstance(name, str) else name)
+    for column in (c for c in plain if plain[c].dtype.kind not in "biufcmM"):
+        plain[column] = plain[column].map(lambda cell: plain_cell(cell) if isinstance(cell, str) else cell)
+    return plain
 
 
 @contextmanager

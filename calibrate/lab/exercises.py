@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.lab.run.duel import Guess, real
 from measure.machine.files import write_durably, write_new
-from measure.spreadsheet import plain_cells
+from measure.text_files import plain_cells
 from qsim import MD1, MG1, MM1, Gamma, MMcN, solve
 from qsim.errors import InvalidParameterError
 

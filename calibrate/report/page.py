@@ -33,7 +33,7 @@ from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
 from measure.machine.files import write_durably, write_new
 from measure.origin import Provenance
-from measure.spreadsheet import plain_cell
+from measure.text_files import plain_cell
 
 if TYPE_CHECKING:
     from jinja2 import Environment

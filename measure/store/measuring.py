@@ -19,9 +19,9 @@ from measure.findings import Finding
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, now
 from measure.origin import Provenance
-from measure.spreadsheet import plain_cells
 from measure.store.directory import MANIFEST, StoredPoint, SweepStore
 from measure.sweep import Sweep
+from measure.text_files import plain_cells
 
 STDERR_KEPT = 4000
 

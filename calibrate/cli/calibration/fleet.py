@@ -111,7 +111,7 @@ def _check_pyarrow() -> None:
 
 
 def _write(found: Fleet, path: Path) -> None:
-    from measure.spreadsheet import plain_cells
+    from measure.text_files import plain_cells
 
     drives, content = plain_cells(found.drives), BytesIO()
     write = drives.to_csv if path.suffix == ".csv" else drives.to_parquet

@@ -16,7 +16,7 @@ from calibrate.lab.run.orders import choices
 from calibrate.lab.run.session import RefusedError, RunTable
 from calibrate.lab.widgets import KEPT, choice, in_browser, labelled, page, plot_place, waited_for
 from measure.errors import MeasureError
-from measure.spreadsheet import plain_cells
+from measure.text_files import plain_cells
 
 EVENTS_AT, GUESSES_AT, REPORT_AT = "/lab/events", "/lab/guesses.csv", "/lab/report"
 LONGEST = 10

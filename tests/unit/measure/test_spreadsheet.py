@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from measure.spreadsheet import plain_cell, plain_cells
+from measure.text_files import plain_cell, plain_cells
 
 
 @pytest.mark.parametrize("before", ["", " ", "\t", "\r", "\n", "\u00a0", "\u3000", "\ufeff", "\x1b"])
