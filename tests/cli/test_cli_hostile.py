@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from places import GOLDEN
-from qsim_program import QSIM
 from typer.main import get_command
 
 from calibrate.cli.app import app
@@ -82,24 +84,55 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def on_a_terminal(words: list[str], folder: Path) -> str:
-    """What the program writes to its terminal."""
-    own, its = pty.openpty()
-    parts = []
-    with subprocess.Popen([*QSIM, *words], cwd=folder, stdin=its, stdout=its, stderr=its) as program:
-        os.close(its)
-        try:
-            while part := os.read(own, 65536):
-                parts.append(part)
-        except OSError:  # the program has closed its terminal
-            program.wait()
-        finally:
+#: Loads what commands import, and runs each line of its input in a process of its own, on the terminal named there.
+ON_TERMINALS = """
+import json, os, sys
+import calibrate.changes.change, calibrate.fleet.drives, calibrate.prediction.comparison
+from calibrate.cli import app, entry
+
+for line in sys.stdin:
+    words, folder, terminal = json.loads(line)
+    own = os.open(terminal, os.O_RDWR)
+    print("open", flush=True)
+    if (child := os.fork()) == 0:
+        for stream in (0, 1, 2):
+            os.dup2(own, stream)
+        os.close(own)
+        sys.stdin, sys.stdout, sys.stderr = (open(n, mode) for n, mode in ((0, "r"), (1, "w"), (2, "w")))
+        os.chdir(folder)
+        sys.argv = ["qsim", *words]
+        sys.exit(entry.main())
+    os.close(own)
+    os.waitpid(child, 0)
+"""
+Shown = Callable[[list[str], Path], str]
+
+
+@pytest.fixture(scope="module")
+def on_a_terminal() -> Iterator[Shown]:
+    """What a program of these words, in this folder, writes to its terminal."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ON_TERMINALS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as launcher:
+
+        def run(words: list[str], folder: Path) -> str:
+            own, its = pty.openpty()
+            print(json.dumps([words, str(folder), os.ttyname(its)]), file=launcher.stdin, flush=True)
+            assert launcher.stdout is not None
+            assert launcher.stdout.readline() == "open\n"
+            os.close(its)
+            parts = []
+            with suppress(OSError):  # the program has closed its terminal
+                while part := os.read(own, 65536):
+                    parts.append(part)
             os.close(own)
-    return b"".join(parts).decode("utf-8")
+            return b"".join(parts).decode("utf-8")
+
+        yield run
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_terminal_obeys_nothing_that_a_file_or_a_name_holds(folder: Path, command: str) -> None:
+def test_a_terminal_obeys_nothing_that_a_file_or_a_name_holds(on_a_terminal: Shown, folder: Path, command: str) -> None:
     path = f"{HOSTILE}.csv"
     shown = on_a_terminal([word.replace("{path}", path) for word in command.split()], folder)
     assert shown.strip()
@@ -111,7 +144,7 @@ def test_every_command_is_tried_on_a_terminal() -> None:
     assert tried == set(get_command(app).list_commands(None))  # type: ignore[attr-defined]
 
 
-def test_what_a_terminal_would_obey_is_shown_spelled_out(folder: Path) -> None:
+def test_what_a_terminal_would_obey_is_shown_spelled_out(on_a_terminal: Shown, folder: Path) -> None:
     assert r"\x1b]0;OWNED\x07\x1b[2J\u009b31m\u202ex\u007f" in on_a_terminal(["show", "table.csv"], folder)
 
 
@@ -119,7 +152,7 @@ FORGED = "x\nPEAK    9 M a second, sure\t1"
 """A name that, printed as it is, is a line of its own."""
 
 
-def test_no_name_of_a_file_is_a_line_of_its_own(folder: Path) -> None:
+def test_no_name_of_a_file_is_a_line_of_its_own(on_a_terminal: Shown, folder: Path) -> None:
     (folder / f"{FORGED}.csv").write_text("depth,iops,latency_us\n" + "".join(f"{n},{x},{r}\n" for n, x, r in CURVE))
     for command in ("show", "audit", "fit"):
         shown = on_a_terminal([command, f"{FORGED}.csv"], folder)
@@ -128,7 +161,7 @@ def test_no_name_of_a_file_is_a_line_of_its_own(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["station", "class"])
-def test_no_name_in_a_network_is_a_line_of_its_own(folder: Path, where: str) -> None:
+def test_no_name_in_a_network_is_a_line_of_its_own(on_a_terminal: Shown, folder: Path, where: str) -> None:
     names = {"station": "disk", "class": "reads", where: FORGED}
     network = {"stations": {names["station"]: {"service": "8ms"}}, "customers": {names["class"]: 3}}
     (folder / "forged.json").write_text(json.dumps(network))
@@ -136,6 +169,6 @@ def test_no_name_in_a_network_is_a_line_of_its_own(folder: Path, where: str) -> 
     assert r"the name 'x\nPEAK 9 M a second, sure\t1' must stand on one line" in shown
 
 
-def test_a_name_that_is_not_utf_8_is_shown_spelled_out(folder: Path) -> None:
+def test_a_name_that_is_not_utf_8_is_shown_spelled_out(on_a_terminal: Shown, folder: Path) -> None:
     shown = on_a_terminal(["show", os.fsdecode(b"none\x9b31m.csv")], folder)
     assert r"none\udc9b31m.csv" in shown
