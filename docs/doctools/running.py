@@ -37,16 +37,31 @@ class Result:
     came: str
 
 
+def environment_of_commands() -> dict[str, str]:
+    """The variables with which commands print the same on any machine, and in a terminal's order."""
+    fixed = {
+        "LC_ALL": "C.UTF-8",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "COLUMNS": "100",
+        "MAKEFLAGS": "",
+        "PYTHONUNBUFFERED": "1",
+    }
+    coloured = ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS")
+    return {name: value for name, value in os.environ.items() if name not in coloured} | fixed
+
+
 @dataclass
 class PageRunner:
     """Runs blocks in ``folder``. ``find_tool`` is asked for each program that a block needs, and may skip or raise.
 
-    ``as_shown`` runs the commands themselves where a note names shorter ones.
+    ``as_shown`` runs the commands themselves where a note names shorter ones. ``programs`` are looked up first.
     """
 
     folder: Path
     find_tool: Callable[[str], object]
     as_shown: bool = False
+    programs: str = field(default_factory=lambda: sysconfig.get_path("scripts"))
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
 
     def __post_init__(self) -> None:
@@ -70,20 +85,8 @@ class PageRunner:
             text = block.notes.get("instead", text)
         if text.startswith("make "):  # it would install, and run these tests again: let make say what it would do
             text, folder = f"{text} --dry-run", REPOSITORY
-        scripts = sysconfig.get_path("scripts")
-        environment = {
-            **os.environ,
-            "PATH": f"{scripts}:{os.environ['PATH']}",
-            "HOME": str(self.folder),
-            "LC_ALL": "C.UTF-8",
-            "NO_COLOR": "1",
-            "TERM": "dumb",
-            "COLUMNS": "100",
-            "MAKEFLAGS": "",
-            "PYTHONUNBUFFERED": "1",  # stdout and stderr in the order of a terminal
-        }
-        for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
-            environment.pop(name, None)
+        environment = {**environment_of_commands(), "HOME": str(self.folder)}
+        environment["PATH"] = f"{self.programs}:{environment['PATH']}"
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", text],
             cwd=folder,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 from places import GOLDEN
+from quick_program import quick_program
 from typer.main import get_command
 
 from calibrate.cli.app import app
@@ -84,51 +84,29 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-#: Loads what commands import, and runs each line of its input in a process of its own, on the terminal named there.
-ON_TERMINALS = """
-import json, os, sys
-import calibrate.changes.change, calibrate.fleet.drives, calibrate.prediction.comparison
-from calibrate.cli import app, entry
-
-for line in sys.stdin:
-    words, folder, terminal = json.loads(line)
-    own = os.open(terminal, os.O_RDWR)
-    print("open", flush=True)
-    if (child := os.fork()) == 0:
-        for stream in (0, 1, 2):
-            os.dup2(own, stream)
-        os.close(own)
-        sys.stdin, sys.stdout, sys.stderr = (open(n, mode) for n, mode in ((0, "r"), (1, "w"), (2, "w")))
-        os.chdir(folder)
-        sys.argv = ["qsim", *words]
-        sys.exit(entry.main())
-    os.close(own)
-    os.waitpid(child, 0)
-"""
 Shown = Callable[[list[str], Path], str]
 
 
 @pytest.fixture(scope="module")
 def on_a_terminal() -> Iterator[Shown]:
-    """What a program of these words, in this folder, writes to its terminal."""
-    with subprocess.Popen(
-        [sys.executable, "-c", ON_TERMINALS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as launcher:
+    """What the program writes to its terminal."""
+    with quick_program(os.environ) as programs:
+        yield partial(_on_a_terminal, str(programs / "qsim"))
 
-        def run(words: list[str], folder: Path) -> str:
-            own, its = pty.openpty()
-            print(json.dumps([words, str(folder), os.ttyname(its)]), file=launcher.stdin, flush=True)
-            assert launcher.stdout is not None
-            assert launcher.stdout.readline() == "open\n"
-            os.close(its)
-            parts = []
-            with suppress(OSError):  # the program has closed its terminal
-                while part := os.read(own, 65536):
-                    parts.append(part)
+
+def _on_a_terminal(program_name: str, words: list[str], folder: Path) -> str:
+    own, its = pty.openpty()
+    parts = []
+    with subprocess.Popen([program_name, *words], cwd=folder, stdin=its, stdout=its, stderr=its) as program:
+        os.close(its)
+        try:
+            while part := os.read(own, 65536):
+                parts.append(part)
+        except OSError:  # the program has closed its terminal
+            program.wait()
+        finally:
             os.close(own)
-            return b"".join(parts).decode("utf-8")
-
-        yield run
+    return b"".join(parts).decode("utf-8")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

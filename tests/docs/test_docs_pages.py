@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+import sysconfig
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,8 +14,9 @@ import pytest
 import regenerate
 from doctools.blocks import blocks_of, commands_of
 from doctools.matching import difference
-from doctools.running import BlockFailedError, PageRunner
+from doctools.running import BlockFailedError, PageRunner, environment_of_commands
 from doctools.site import pages_of
+from quick_program import quick_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *pages_of(ROOT / "docs")]
@@ -29,10 +31,19 @@ def with_slow_region(page: Path) -> bool:
     return any(f"<!-- begin: {name} -->" in page.read_text(encoding="utf-8") for name in regenerate.SLOW)
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[str]:
+    """The folders in which commands of pages are looked up first: a ``qsim`` that starts quickly, then as installed."""
+    with quick_program(environment_of_commands()) as folder:
+        yield f"{folder}:{sysconfig.get_path('scripts')}"
+
+
 @pytest.mark.parametrize("page", SESSIONS, ids=name_of)
-def test_blocks_give_what_the_page_shows(page: Path, tmp_path: Path, require_tool: Callable[..., str]) -> None:
+def test_blocks_give_what_the_page_shows(
+    page: Path, tmp_path: Path, programs: str, require_tool: Callable[..., str]
+) -> None:
     wrong, unavailable = [], set()
-    runner = PageRunner(tmp_path, lambda name: require_tool(*name.split("|")))
+    runner = PageRunner(tmp_path, lambda name: require_tool(*name.split("|")), programs=programs)
     for block in blocks_of(page.read_text(encoding="utf-8")):
         try:
             results = list(runner.run(block))
