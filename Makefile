@@ -25,7 +25,11 @@ demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and ch
 	$(QSIM) demo
 
 .PHONY: test
-test: lint ## Install what the tests need and run them (what measures or drives a browser: make test-all)
+test: $(VENV)/.installed-test ## Install what the tests need and run them (what measures or drives a browser: make test-all)
+	$(MAKE) --no-print-directory --jobs=2 lint pytest  # types take one processor for a minute
+
+.PHONY: pytest
+pytest: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadscope -m "not slow" $(PYTEST_FLAGS)
 
 .PHONY: test-all
