@@ -56,7 +56,7 @@ def _titles(text: str) -> dict[str, str]:
     cells = re.split("[,;\t]", header.strip())
     found = [recognise(cell.strip(' "')) for cell in cells] if len(cells) == 2 else []
     units = {one.role: one.unit for one in found if one is not None and one.unit}
-    is_pair = len(found) == 2 and units.keys() == {"bandwidth", "latency"} and units["latency"] == "ns"
+    is_pair = units.keys() == {"bandwidth", "latency"} and units["latency"] == "ns"
     return units if is_pair and looks_like_pairs(rest) else {}
 
 

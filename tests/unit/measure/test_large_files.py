@@ -17,8 +17,9 @@ from measure.loading import load
 GIB = 2**30
 MIB = 2**20
 BASE_MIB = 200  # Python with numpy and pandas
+MOST_CPU_S = 20
 CODE = """
-import json, os, pathlib, sys
+import json, os, pathlib, sys, time
 from measure.errors import DataError
 from measure.loading import load
 for path in sys.argv[1:]:
@@ -32,14 +33,14 @@ for path in sys.argv[1:]:
         found = str(error)
     # Not ru_maxrss, which begins with the size of the program that started this one.
     peak = next(w for w in pathlib.Path("/proc/self/status").read_text().splitlines() if w.startswith("VmHWM"))
-    print(json.dumps([found, int(peak.split()[1]) / 1024]), flush=True)
+    print(json.dumps([found, int(peak.split()[1]) / 1024, time.process_time()]), flush=True)
     os._exit(0)
 """
-Loaded = tuple[object, float]
+Loaded = tuple[object, float, float]
 
 
 def loaded(repository: Path, *paths: Path) -> list[Loaded]:
-    """The number of points or the refusal, and the peak memory in MiB, of loading each file in a process of its own."""
+    """The number of points or the refusal, the peak memory in MiB and the processor time in s of loading each file."""
     done = subprocess.run(
         [sys.executable, "-c", CODE, *paths], cwd=repository, capture_output=True, text=True, check=False, timeout=600
     )
@@ -68,7 +69,7 @@ def test_a_long_log_is_read_in_little_memory(tmp_path: Path, repository: Path) -
     with path.open("wb") as file:
         while file.tell() < 60 * MIB:
             file.write(block)
-    ((found, peak_mib),) = loaded(repository, path)
+    ((found, peak_mib, _),) = loaded(repository, path)
     assert found == 1
     assert peak_mib < BASE_MIB + 100
 
@@ -104,16 +105,18 @@ def refused(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> dict[
 
 @pytest.mark.parametrize("case", SPARSE)
 def test_a_gigabyte_with_holes_is_refused_in_little_memory(refused: dict[str, Loaded], case: str) -> None:
-    found, peak_mib = refused[case]
+    found, peak_mib, cpu_s = refused[case]
     assert SPARSE[case][-1] in str(found)
     assert peak_mib < BASE_MIB
+    assert cpu_s < MOST_CPU_S
 
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_text_that_repeats_for_ever_neither_hangs_nor_fills_the_memory(refused: dict[str, Loaded], case: str) -> None:
-    found, peak_mib = refused[case]
+    found, peak_mib, cpu_s = refused[case]
     assert HOSTILE[case][-1] in str(found)
     assert peak_mib < BASE_MIB + 300
+    assert cpu_s < MOST_CPU_S
 
 
 def test_a_hundred_thousand_columns_are_refused_before_each_is_recognised(tmp_path: Path) -> None:
