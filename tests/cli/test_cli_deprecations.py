@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ANNOUNCED = ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning")
-#: ``{data}`` is docs/data; files that a command writes are read by later ones.
+#: ``{data}`` is docs/data, ``{drives}`` ten drives; files that a command writes are read by later ones.
 COMMANDS = (
     "qsim --help",
     "qsim doctor",
@@ -27,7 +27,7 @@ COMMANDS = (
     "qsim compare {data}/quick --use 1,32 --report compare.html",
     "qsim change {data}/quick {data}/quick",
     "qsim surface {data}/blocks/tuned-nvme --pattern random --report surface.html",
-    "qsim fleet {data}/blocks --out fleet.parquet --report fleet.html",
+    "qsim fleet {drives} --out fleet.parquet --report fleet.html",
     "qsim fit-service --percentiles p50=100us,p90=150us,p99=400us --requests 10k --out law.json",
     "qsim network {data}/app.toml --clients 1..600 --slo 25ms",
 )
@@ -47,8 +47,8 @@ print(json.dumps([run(words) for words in json.loads(sys.argv[1])]))
 @pytest.fixture(scope="module")
 def runs(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, str]]:
     """Exit code, stderr and what was raised of each command; one program runs them all, from its first import on."""
-    data = str(repository / "docs" / "data")
-    words = [[word.format(data=data) for word in command.split()[1:]] for command in COMMANDS]
+    places = {"data": repository / "docs" / "data", "drives": repository / "tests" / "data" / "fleet10"}
+    words = [[word.format(**places) for word in command.split()[1:]] for command in COMMANDS]
     strict = [word for kind in ANNOUNCED for word in ("-W", f"error::{kind}")]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONWARNINGS"}
     done = subprocess.run(
