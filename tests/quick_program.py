@@ -59,7 +59,7 @@ while True:
 
     sys.exit(main())
 """
-_CLIENT = """#!{python} -IS
+_CLIENT = """
 import json, os, socket, sys
 
 server = socket.socket(socket.AF_UNIX)
@@ -75,9 +75,10 @@ sys.exit(server.recv(1)[0])
 def quick_program(environment: Mapping[str, str]) -> Iterator[Path]:
     """A folder for PATH whose ``qsim`` starts quickly, in processes whose interpreter began in this environment."""
     with tempfile.TemporaryDirectory() as folder:  # the path of a socket may have 100 characters
-        client, address = Path(folder, "qsim"), f"{folder}/socket"
-        client.write_text(_CLIENT.format(python=sys.executable, address=address))
-        client.chmod(0o755)
+        program, client, address = Path(folder, "qsim"), Path(folder, "client.py"), f"{folder}/socket"
+        client.write_text(_CLIENT.format(address=address))
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{client}" "$@"\n')  # paths may have blanks
+        program.chmod(0o755)
         command = [sys.executable, "-u", "-c", _SERVER, address]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as server:
             assert server.stdout is not None
