@@ -12,7 +12,7 @@ POINTS = "1,9803.2,101.5\n4,38001,104.7\n16,128430,124.1\n64,161234,396.4\n"
 
 def loads_and_lines(text: str) -> tuple[list[float], list[str]]:
     sweep = csv_sweep(text, name="t.csv")
-    said = [f.message for f in sweep.findings if f.check in ("rows-left-out", "notes")]
+    said = [f.message for f in sweep.findings if f.check in ("rows-left-out", "remarks")]
     return sweep.points["load"].tolist(), said
 
 
