@@ -12,6 +12,7 @@ requests where known, more where the curve bends softly, else a parameter, ``scv
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ from calibrate.inference.weights import SPREAD, Weights
 from calibrate.models.closed_models import SHARP, OnsetPNorm
 from calibrate.models.curves import TOLERANCE, KneePoint
 from calibrate.points import Points
+from measure.auditing.curve_shape import BUSY
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load, Outstanding
 from qsim.analytic.any_load import COARSE, Curves, Present, nodes
 
@@ -38,6 +40,13 @@ SCV = 4
 
 HEADROOM, HEADROOM_LOG_SD = 0.2, 2.0
 """The prior of the peak over the highest throughput, minus 1."""
+
+LEAST_CROSSING = 1.05
+"""The least prior of N*: at 1 itself all loads queue."""
+
+WHOLE, WHOLE_LOG_SD = 1.01, 1.0
+"""By how much fewer requests must be present than there are whole servers, as responses vary a little; and the prior
+width of the headroom to their peak."""
 
 BY_CHANCE = 0.9
 """Users may complete more than the device's peak by chance; an arrival rate above it would not be served."""
@@ -95,7 +104,7 @@ class AnyLoad(OnsetPNorm):
         if not len(loads):  # without points, the widths of the priors alone
             loads = throughput = response = np.ones(1)
         crossing, _, *shape = super().parameters(loads, throughput, response)
-        first = max(float(response.min() * throughput.max()) * (1 + HEADROOM), 1.05)
+        first = max(float(response.min() * throughput.max()) * (1 + HEADROOM), LEAST_CROSSING)
         headroom = Parameter(*_HEADROOM, HEADROOM, HEADROOM_LOG_SD)
         scv = Parameter("scv", "", 1e-3, 100.0, 1.0, SCV_LOG_SD)
         return (replace(crossing, prior_median=first), headroom, *shape, scv)
@@ -111,6 +120,8 @@ class AnyLoad(OnsetPNorm):
             headroom = _headroom_to(capacity, most, CAPACITY_ERROR)
         elif peak is not None:
             headroom = _headroom_to(peak, most, TOLERANCE)
+        elif (whole := _whole_servers(kinds)) is not None:
+            first, headroom = replace(first, prior_median=whole[0]), Parameter(*_HEADROOM, whole[1], WHOLE_LOG_SD)
         alone = [p.closed.alone for p in kinds if p.closed.alone is not None]
         known = {"scv": alone[0].scv} if alone else {}
         strata = [Stratum(one.share, {**one.fixed, **known}) for one in self.strata]
@@ -187,6 +198,19 @@ _HEADROOM: tuple[str, str, float, float] = ("headroom", "", 1e-6, 1e6)
 def _headroom_to(peak: float, most: float, error: float) -> Parameter:
     """The headroom above ``most`` to a known ``peak`` with a relative ``error``."""
     return Parameter(*_HEADROOM, peak / most - 1, error * peak / (peak - most))
+
+
+def _whole_servers(kinds: Sequence[Points]) -> tuple[float, float] | None:
+    """The N* and the headroom of the fewest whole servers that hold the requests present; None where any show a queue.
+
+    Of constant services under even gaps nobody waits up to the peak, so that these points tell no more of it.
+    """
+    load, sent, response = kinds[0].load_type, kinds[0].throughput_per_s, kinds[0].response_time_s
+    if len(kinds) > 1 or not isinstance(load, ArrivalRate) or load.gap_scv or response.max() >= BUSY * response.min():
+        return None
+    present = float(np.median(response) * sent.max())
+    servers = math.ceil(WHOLE * present)
+    return max(servers, LEAST_CROSSING), servers / present - 1
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,9 @@ def without_sums(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]
             sums.append((line, word))
     named = ", ".join(f"line {line} ({text[:_NOTED]!r})" for line, text in table.notes[:_SHOWN])
     found = (
-        [note("remarks", f"{name}: {named} left out, as no point.", "write a point as the rows above.")] if named else []
+        [note("remarks", f"{name}: {named} left out, as no point.", "write a point as the rows above.")]
+        if named
+        else []
     )
     if not sums or len(sums) == len(rows):
         return table, found

@@ -230,6 +230,23 @@ def test_what_is_assumed_of_a_peak_ends_no_interval_and_no_band() -> None:
     assert strangers.p99_low_s[0] < 0.02 < strangers.p99_high_s[0]
 
 
+def test_the_fewest_whole_servers_are_nearer_than_a_share_of_the_highest_rate_and_than_they_alone() -> None:
+    clients, missed = np.array([1.0, 2, 4, 8, 16, 32]), []
+    for highest in (0.5, 0.7, 0.9):
+        for servers in (1, 2, 3, 4, 6, 8, 16):
+            rates = np.array([0.17, 0.72, 1.0]) * highest * servers / 0.01
+            made = fit(evenly_spaced(rates.tolist(), [0.0103, 0.01, 0.0101]), model="p-norm with onset, any load")
+            found = predict(made, Depth(tuple(clients)), refuse=False).response_time_s
+            present = highest * servers
+            peaks = np.array([servers, 1.2 * present, np.ceil(1.01 * present)]) / 0.01  # the truth and two rivals
+            truth, *rivals = (clients / np.minimum(clients / 0.01, peak) for peak in peaks)
+            missed.append([np.abs(r / truth - 1).max() for r in (found, *rivals)])
+    ours, *rivals = np.mean(missed, axis=0)
+    assert ours < 0.2
+    assert ours < min(rivals)
+    assert np.max(missed[14:], axis=0)[0] < 0.15  # rates to 90 % of the peak
+
+
 def with_one_rate_beyond_the_peak(gaps: Gaps) -> Sweep:
     rates, asked = [15.0, 65.0, 90.0, 100.0], [15.0, 65.0, 90.0, 130.0]
     points = points_at(asked, rates, [0.0104, 0.0103, 0.0107, 4.0], asked_rate_per_s=asked)
