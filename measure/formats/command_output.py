@@ -30,8 +30,9 @@ from measure.findings import LOAD_KIND, Finding
 from measure.formats.by_format import Format, InputFile, sniff, sweep_of
 from measure.formats.server_reports import ServerRun, servers_sweep
 from measure.formats.servers import runs_in
-from measure.formats.tables.cells import number, separator_of
+from measure.formats.tables.cells import number
 from measure.formats.tables.column_names import OPEN_UNIT, ColumnRole, recognise, weakly_recognised
+from measure.formats.tables.table_in_text import separator_of
 from measure.formats.which_kind import NO_PAUSE, ORIGIN_OF_KIND, PACES, of_its_kind
 from measure.loads import ArrivalRate
 from measure.origin import MEASURED, ORIGIN, told
