@@ -19,10 +19,12 @@ def test_one_kind_of_load_predicts_the_others_within_the_errors_of_the_page() ->
     assert 0.85 <= inside.mean() <= 0.97
     for name in ("M/G/c", "M/M/c", "X R for N"):
         assert np.median(off) < np.median(np.concatenate([abs(one.ratio[name] - 1) for one in found]))
-    queues = [one for one in found if not one.never_waits and not one.of_slow_client]
-    assert max(abs(one.ratio["qsim"] - 1)[one.asked.below].max() for one in queues) < 0.25
-    for idle in (m for m in known if m.kind != any_load.LOCUST_OWN):
-        assert any_load.calibrated(idle).parameters["R1"].estimate == pytest.approx(idle.service_s, rel=0.1)
+    assert max(abs(one.ratio["qsim"] - 1)[one.asked.below].max() for one in found if not one.of_slow_client) < 0.25
+    for one in (m for m in known if m.kind != any_load.LOCUST_OWN):
+        fit = any_load.calibrated(one)
+        assert fit.parameters["R1"].estimate == pytest.approx(one.service_s, rel=0.1)
+        assert fit.peak is not None
+        assert fit.peak.estimate == pytest.approx(one.peak_per_s, rel=0.1)
 
 
 def test_repeats_that_the_machine_disturbed_do_not_count() -> None:
