@@ -16,7 +16,7 @@ from qsim.distributions import Distribution, Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
 from qsim.models import Network
-from qsim.models.written import station_name
+from qsim.models.kendall import station_name
 
 ROUNDING = 1e-12
 """Rates are stored as mean times, so rounding may put 9 arrivals on 3 servers of rate 3 just below rho = 1."""

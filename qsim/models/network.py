@@ -30,7 +30,7 @@ from qsim.models.customers import (
     reached,
 )
 from qsim.models.station import ByName, ClassName, GeometricVisits, Station
-from qsim.models.written import as_written, name_of
+from qsim.models.written import as_written
 
 ONLY_CLASS = "customers"
 SUM_ROUNDING = 1e-9
@@ -229,6 +229,8 @@ class Network:
     @property
     def kendall(self) -> str:
         """Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description."""
+        from qsim.models.kendall import name_of
+
         return name_of(self)
 
     def comes(self, name: ClassName, station: str) -> bool:
