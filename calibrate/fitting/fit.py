@@ -91,7 +91,7 @@ class Fit(Result):
     4 KiB read: a smooth curve through all 5 points
     QUEUEING STARTS depth 20 (11 to 30), rough: 216 k/s at 92 µs
     90 % OF PEAK AT depth 40 (15 to 55), rough: 249 k/s at 159 µs
-    PEAK    276 k/s (227 to 300), sure; idle latency 72 µs (42 to 113)
+    PEAK    276 k/s (227 to 300), up to 282 k/s measured, sure; idle latency 72 µs (42 to 113)
     """
 
     model: str

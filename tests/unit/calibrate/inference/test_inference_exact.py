@@ -214,7 +214,7 @@ class Servers:
         (0.20, None, True, ""),
         (0.22, None, False, "anything from 3 to 7 fits these points"),
         (0.20, 0.34, True, ""),
-        (0.20, 0.32, False, "mostly its prior (a factor of 1.4 either way), not these points"),
+        (0.20, 0.32, False, "mostly its prior, not these points"),
     ],
 )
 def test_a_parameter_is_sure_within_a_factor_of_two_and_beyond_its_prior(
