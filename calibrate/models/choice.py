@@ -71,12 +71,13 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if isinstance(points.load_type, ClosedLoad):
         declines = isinstance(points.load_type, CountedLoad) and is_past_its_peak(points.throughput_per_s)
         return Declining() if declines else OnsetPNorm()
-    from calibrate.models.open_models import falls, usual_open
+    from calibrate.models.open_models import SleepingQueue, falls, usual_open
 
     of_service = isinstance(points.facts, OpenFacts) and points.facts.of_service
-    if of_service and not falls(points):  # X(n) knows no sleep
+    usual = None if of_service and not falls(points) else usual_open(points)
+    if usual is None or (of_service and not isinstance(usual, SleepingQueue)):  # X(n) knows no sleep, but all gaps
         return model_named(ANY_LOAD).under(points.load_type)
-    return usual_open(points)
+    return usual
 
 
 def _named_for(points: Points, name: str) -> CurveModel:

@@ -220,3 +220,11 @@ def test_a_changed_device_is_compared_under_the_load_that_was_measured(one_serve
 def test_a_model_of_requests_in_flight_is_refused_for_users_who_think() -> None:
     with pytest.raises(ValueError, match="takes users for requests in flight, and these think"):
         fit(load(KINDS / "think_rps.csv"), model="p-norm")
+
+
+def test_even_gaps_to_a_service_whose_first_answers_are_slower_are_no_poisson_arrivals(tmp_path: Path) -> None:
+    table = tmp_path / "paced.csv"
+    table.write_text("rate,achieved,mean_ms\n60,60,11\n160,160,10.4\n260,260,10.3\n360,360,10.4\n")
+    made = fit(load(table, {"gaps": "paced"}))
+    assert made.model == ANY_LOAD
+    assert made.parameters["Xmax"].estimate == pytest.approx(400, rel=0.05)  # four servers are the fewest
