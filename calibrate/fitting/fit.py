@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from qsim import Network, Station
 
 EVEN = 1.05
-"""Response times within this factor tell nothing of waiting."""
+"""Response times that rise by less than this factor tell nothing of waiting."""
 
 SCHEMA = "qsim-fit/3"
 
@@ -230,8 +230,11 @@ class Fit(Result):
 
     @property
     def hides_its_peak(self) -> bool:
-        """Whether nobody waits at any rate, to within ``EVEN``: what is assumed of the peak then ends no interval."""
-        return bool(self.never_waits) and max(self.used_response_s) < EVEN * min(self.used_response_s)
+        """Whether no response rises with the rate by ``EVEN``: what is assumed of the peak then ends no interval."""
+        if not self.never_waits:
+            return False
+        by_rate = np.array(self.used_response_s)[np.argsort(self.used)]
+        return bool((by_rate < EVEN * np.minimum.accumulate(by_rate)).all())
 
     @property
     def load_name(self) -> str:
