@@ -19,7 +19,7 @@ from calibrate.models.choice import ANY_LOAD, is_open, model_named
 from calibrate.models.closed_models import ClosedModel
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points
-from measure.auditing.curve_shape import BUSY
+from measure.auditing.curve_shape import BUSY, rise
 from measure.errors import DataError
 from measure.loads import ArrivalRate, ClosedLoad, Depth, Load, PeakShare, ThroughputLoad, load_from_dict
 from measure.units import counted, format_duration, format_rate
@@ -219,9 +219,9 @@ class Fit(Result):
         known = self.known_peak_per_s is not None or CAPACITY in self.details
         if not isinstance(self.load_type, ArrivalRate) or not self.used or known:
             return ""
-        least, most = min(self.used_response_s), max(self.used_response_s)
-        if most >= BUSY * least:
+        if self._rise >= BUSY:
             return ""
+        least, most = min(self.used_response_s), max(self.used_response_s)
         return (
             f"requests hardly wait at these rates ({format_duration(least)} to {format_duration(most)} up to "
             f"{format_rate(max(self.used))}), which hold no information on the peak: measure higher rates, until "
@@ -231,10 +231,12 @@ class Fit(Result):
     @property
     def hides_its_peak(self) -> bool:
         """Whether no response rises with the rate by ``EVEN``: what is assumed of the peak then ends no interval."""
-        if not self.never_waits:
-            return False
-        by_rate = np.array(self.used_response_s)[np.argsort(self.used)]
-        return bool((by_rate < EVEN * np.minimum.accumulate(by_rate)).all())
+        return bool(self.never_waits) and self._rise < EVEN
+
+    @property
+    def _rise(self) -> float:
+        """By which factor the response times rise with the load."""
+        return rise(np.array(self.used_response_s)[np.argsort(self.used)])
 
     @property
     def load_name(self) -> str:

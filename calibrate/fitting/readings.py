@@ -121,11 +121,20 @@ def figures_of(fit: Fit) -> Mapping[str, Estimate]:
     columns = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
     priors = {p.name: p.prior_log_sd for p in fit.curve_model.parameters(*columns) if p.prior_log_sd is not None}
     found = estimates(fit.curve_model, fit.table, priors, fit.level, fit.between_runs)
-    if fit.hides_its_peak:  # what is assumed of the peak ends no interval
-        found |= {name: replace(found[name], high=None, identified=False) for name in {PEAK, "N*"} & found.keys()}
+    if fit.hides_its_peak:
+        found |= _with_assumed_peak(fit, found)
     if not isinstance(fit.curve_model, ClosedModel):
         return found
     return {**found, **{name: e for name, e in _read_off(fit, found).items() if name in found}}
+
+
+def _with_assumed_peak(fit: Fit, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The figures on a peak of which no more is known than what was served: what is assumed of it ends no interval."""
+    served = min(max(fit.used_throughput_per_s) / (found[PEAK].low or math.inf), 1.0)
+    return {
+        name: replace(found[name], low=served * (found[name].low or 0.0), high=None, identified=False)
+        for name in {PEAK, "N*"} & found.keys()
+    }
 
 
 def asymptotes_of(fit: Fit) -> tuple[Estimate, Estimate]:

@@ -24,7 +24,7 @@ from calibrate.inference.weights import SPREAD, Weights
 from calibrate.models.closed_models import SHARP, OnsetPNorm
 from calibrate.models.curves import TOLERANCE, KneePoint
 from calibrate.points import Points
-from measure.auditing.curve_shape import BUSY
+from measure.auditing.curve_shape import BUSY, rise
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load, Outstanding
 from qsim.analytic.any_load import COARSE, Curves, Present, nodes
 
@@ -206,7 +206,7 @@ def _whole_servers(kinds: Sequence[Points]) -> tuple[float, float] | None:
     Of constant services under even gaps nobody waits up to the peak, so that these points tell no more of it.
     """
     load, sent, response = kinds[0].load_type, kinds[0].throughput_per_s, kinds[0].response_time_s
-    if len(kinds) > 1 or not isinstance(load, ArrivalRate) or load.gap_scv or response.max() >= BUSY * response.min():
+    if len(kinds) > 1 or not isinstance(load, ArrivalRate) or load.gap_scv or rise(response) >= BUSY:
         return None
     present = float(np.median(response) * sent.max())
     servers = math.ceil(WHOLE * present)

@@ -335,7 +335,16 @@ RISING = 0.7
 """d ln X / d ln N from which throughput still follows the depth: it is 1 far below the knee and 0 far beyond it."""
 FEWEST_POINTS = 3
 BUSY = 1.3
-"""For arrivals or users who think: the ratio of longest to shortest response time from which a queue is visible."""
+"""For arrivals or users who think: the factor by which response times rise from which a queue is visible."""
+
+
+def rise(response: np.ndarray) -> float:
+    """By which factor response times (m,), in order of the load, rise at most: slower first answers are no queue.
+
+    >>> rise(np.array([15.0, 10.0, 10.2, 10.4])).__round__(2)
+    1.04
+    """
+    return float((response / np.minimum.accumulate(response)).max())
 
 
 def check_saturation(sweep: Sweep) -> Iterator[Finding]:
@@ -356,7 +365,7 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
         if isinstance(sweep.load_type, ArrivalRate):
             yield from _never_busy(series, x, r, by_fio="asked_rate_per_s" in group)
             continue
-        if sweep.load_type.thinking_s and r.max() >= BUSY * r.min():  # users wait, while their number sets X
+        if sweep.load_type.thinking_s and rise(r) >= BUSY:  # users wait, while their number sets X
             continue
         if (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
             deeper, of = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8)), sweep.load_type
@@ -373,7 +382,7 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
 
 
 def _never_busy(series: str, rates: np.ndarray, response: np.ndarray, *, by_fio: bool) -> Iterator[Finding]:
-    if response.max() >= BUSY * response.min():
+    if rise(response) >= BUSY:
         return
     top = first_highest(rates)
     higher = [rates[top] * k for k in (2, 4)]

@@ -13,7 +13,7 @@ from calibrate.fitting.calibrating import fit_points
 from calibrate.models.choice import ANY_LOAD
 from calibrate.models.through_chain import AnyLoad
 from calibrate.points import points_of
-from measure import DataError, load
+from measure import DataError, audit, load
 from measure.loads import ArrivalRate, Clients, Depth, Outstanding
 from qsim import MMc, solve
 
@@ -228,3 +228,14 @@ def test_even_gaps_to_a_service_whose_first_answers_are_slower_are_no_poisson_ar
     made = fit(load(table, {"gaps": "paced"}))
     assert made.model == ANY_LOAD
     assert made.parameters["Xmax"].estimate == pytest.approx(400, rel=0.05)  # four servers are the fewest
+
+
+def test_slower_first_answers_are_no_queue_and_the_peak_is_assumed(tmp_path: Path) -> None:
+    table = tmp_path / "paced.csv"
+    table.write_text("rate,achieved,mean_ms\n60,60,15\n160,160,10.4\n260,260,10.3\n360,360,10.4\n")
+    sweep = load(table, {"gaps": "paced"})
+    made = fit(sweep)
+    assert made.hides_its_peak
+    assert made.parameters["Xmax"].low == pytest.approx(360)  # which were served, of the 400 of four servers
+    assert made.parameters["Xmax"].high is None
+    assert "no-saturated-point" in [finding.check for finding in audit(sweep)]
