@@ -15,15 +15,7 @@ from calibrate.inference.parameters import ROUGH, how_sure, quantity
 from measure.formats.which_kind import ORIGIN_OF_KIND
 from measure.loads import ArrivalRate, ClosedLoad, Depth, InjectedDelay, Outstanding
 from measure.repeats import TIE
-from measure.units import (
-    Figure,
-    format_bandwidth,
-    format_duration,
-    format_percent,
-    format_rate,
-    interval_text,
-    with_interval,
-)
+from measure.units import Figure, format_bandwidth, format_duration, format_percent, interval_text, with_interval
 from qsim.result import labelled, table, without_empty
 
 if TYPE_CHECKING:
@@ -209,7 +201,7 @@ def peak_line(fit: Fit) -> str:
         return least_peak(fit)
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
     most = 0.0 if found.unit == "B/s" else max(fit.used_throughput_per_s, default=0.0)
-    above = f"up to {format_rate(most)} measured" if most > ABOVE * found.estimate else ""
+    above = f"up to {fit.load_type.throughput_figure(most)} measured" if most > ABOVE * found.estimate else ""
     word = _peak_word(fit, found)
     said = explained(word, reason(fit, word, found.low, found.high))
     return ", ".join(part for part in (peak_figure(fit), moved, above, said) if part)

@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrate.fitting.device_station import COVERED, KNOTS, reach
 from calibrate.fitting.fit import LONE_SCV, PEAK, Fit
-from calibrate.fitting.own_load import drawn_devices, is_own_kind, own_curve
+from calibrate.fitting.own_load import drawn_devices, is_own_kind, not_served, own_curve
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
@@ -204,7 +204,7 @@ def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Ar
 
 def _require_served(fit: Fit, found: PossibleDevices, load: ArrivalRate) -> None:
     """Raise DataError for a rate that the device does not serve, or that needs more present than the fit covers."""
-    rate, middle, device = max(load.values), found.middle, curve_name(fit.series) or "the device"
+    rate, middle = max(load.values), found.middle
     last = float(np.exp(middle.log_rate[0, -1]))
     covered = f"with {middle.n[-1]:g} requests present, {COVERED} times the deepest that was measured"
     if rate >= last:
@@ -214,15 +214,12 @@ def _require_served(fit: Fit, found: PossibleDevices, load: ArrivalRate) -> None
             if rate < peak
             else ""
         )
-        raise DataError(
-            f"{device}: {format_rate(rate)} is not served: it completes {format_rate(last)} "
-            f"{covered}; ask for less{metastable}"
-        )
+        raise not_served(fit, rate, last, f"it completes {format_rate(last)} {covered}; ask for less{metastable}")
     most = highest_rate(replace(middle, known=middle.n[-1]), load, found.middle_scv)
     if most is not None:
         raise DataError(
-            f"{device}: at {format_rate(rate)} there are often more requests present than the "
-            f"points cover ({middle.n[-1]:g}); ask for {format_rate(most)} at most, or measure deeper"
+            f"{curve_name(fit.series) or 'the device'}: at {format_rate(rate)} there are often more requests "
+            f"present than the points cover ({middle.n[-1]:g}); ask for {format_rate(most)} at most, or measure deeper"
         )
 
 

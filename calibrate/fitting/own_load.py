@@ -108,9 +108,16 @@ def require_served(fit: Fit, loads: Sequence[float] | Array) -> None:
     rates = np.atleast_1d(np.asarray(loads, dtype=float))
     beyond = rates[_not_served(fit, rates) > 0.5]
     if beyond.size:
-        peak = format_rate(fit.figures[PEAK].estimate or 0.0)
-        name = curve_name(fit.series) or "the device"
-        raise DataError(f"{name}: {format_rate(beyond.max())} is not served: the peak is {peak}; ask for less")
+        peak = fit.figures[PEAK].estimate or 0.0
+        raise not_served(fit, beyond.max(), peak, f"the peak is {format_rate(peak)}; ask for less")
+
+
+def not_served(fit: Fit, rate: float, peak: float, why: str) -> DataError:
+    """The refusal of a rate above a ``peak``, with the reason ``why``; where that is assumed, with this."""
+    said = f"is not served: {why}"
+    if fit.never_waits:
+        said = f"is above {format_rate(peak)}, what is assumed of the peak, as no measured rate tells it; measure there"
+    return DataError(f"{curve_name(fit.series) or 'the device'}: {format_rate(rate)} {said}")
 
 
 def _not_served(fit: Fit, loads: Array) -> Array:

@@ -129,7 +129,7 @@ def figures_of(fit: Fit) -> Mapping[str, Estimate]:
 
 
 def _with_assumed_peak(fit: Fit, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """The figures on a peak of which no more is known than what was served: what is assumed of it ends no interval."""
+    """The peak and N* with intervals that begin at what was served and have no end, as no point tells more."""
     served = min(max(fit.used_throughput_per_s) / (found[PEAK].low or math.inf), 1.0)
     return {
         name: replace(found[name], low=served * (found[name].low or 0.0), high=None, identified=False)

@@ -61,7 +61,7 @@ class TruthCheck:
 
     @property
     def quantities(self) -> tuple[Against, ...]:
-        """The parameters and the knee, which of a closed load is N*, one of them."""
+        """The parameters, and the knee where it is none of them, as N* is."""
         named = {a.name for a in self.parameters}
         return self.parameters if "N*" in named else (*self.parameters, self.knee)
 

@@ -192,8 +192,16 @@ _SUM = re.compile(
 )
 
 
+def remarks_below(table: TextTable, name: str) -> list[Finding]:
+    """A finding that names the notes below the last row, if there are any."""
+    if not table.notes:
+        return []
+    named = ", ".join(f"line {line} ({text[:_NOTED]!r})" for line, text in table.notes[:_SHOWN])
+    return [note("remarks", f"{name}: {named} left out, as no point.", "write a point as the rows above.")]
+
+
 def without_sums(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
-    """The table without the rows that sum up others, as "Average" or "Total"; and findings that name these, and notes.
+    """The table without the rows that sum up others, as "Average" or "Total"; and a finding that names them.
 
     Such a word stands in a column of numbers, or in a row that lacks a number which most others have.
     """
@@ -204,20 +212,14 @@ def without_sums(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]
         word = next((cell for cell in cells.values() if _SUM.fullmatch(cell)), None)
         if word is not None and not all(_is_number(cells[c]) for c in numbers):
             sums.append((line, word))
-    named = ", ".join(f"line {line} ({text[:_NOTED]!r})" for line, text in table.notes[:_SHOWN])
-    found = (
-        [note("remarks", f"{name}: {named} left out, as no point.", "write a point as the rows above.")]
-        if named
-        else []
-    )
     if not sums or len(sums) == len(rows):
-        return table, found
+        return table, []
     left_out = {line for line, _ in sums}
     named = ", ".join(f"line {line} ({word})" for line, word in sums[:_SHOWN])
     message = f"{name}: {named} {'sums' if len(sums) == 1 else 'sum'} up other rows: left out."
     remedy = "write the load into that row where it is a point."
     kept = tuple(row for row in table.rows if row[0] not in left_out)
-    return replace(table, rows=kept), [note("rows-left-out", message, remedy), *found]
+    return replace(table, rows=kept), [note("rows-left-out", message, remedy)]
 
 
 def with_merged_cells(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:

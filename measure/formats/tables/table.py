@@ -54,6 +54,7 @@ from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.counts import with_counted_rate
 from measure.formats.tables.curves import (
     by_kind,
+    remarks_below,
     split_jobs,
     split_series,
     split_settings,
@@ -110,7 +111,7 @@ def csv_sweep(
     else:
         columns = {role: column for role, column in (columns or {}).items() if role != "think"} or None
         sweep = _of_one_kind(table, columns, units, name)
-    return replace(sweep, findings=(*summed, *merged, *sweep.findings))
+    return replace(sweep, findings=(*summed, *remarks_below(table, name), *merged, *sweep.findings))
 
 
 def _of_one_kind(

@@ -239,3 +239,12 @@ def test_slower_first_answers_are_no_queue_and_the_peak_is_assumed(tmp_path: Pat
     assert made.parameters["Xmax"].low == pytest.approx(360)  # which were served, of the 400 of four servers
     assert made.parameters["Xmax"].high is None
     assert "no-saturated-point" in [finding.check for finding in audit(sweep)]
+
+
+@pytest.mark.parametrize("model", [ANY_LOAD, "M/G/c"])
+def test_a_rate_above_a_peak_that_is_assumed_is_refused_as_that(tmp_path: Path, model: str) -> None:
+    table = tmp_path / "paced.csv"
+    table.write_text("rate,achieved,mean_ms\n60,60,10.4\n160,160,10.4\n260,260,10.3\n360,360,10.4\n")
+    made = fit(load(table, {"gaps": "paced"}), model=model)
+    with pytest.raises(DataError, match=r"5\.00 k/s is above .*, what is assumed of the peak, as no"):
+        made.predict([5000.0])
