@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 
 import pytest
 from driving import Page, until
@@ -35,6 +36,20 @@ def test_a_slider_is_moved_by_the_keyboard_and_a_number_is_typed(served, open_pa
     until(lambda: operating_point(page, "Lq") == pytest.approx(0.5), "the typed point")
     page.type_number("explore-arrival_rate", "1.2")
     page.wait_text("explore-problem", "grows for ever")
+
+
+def test_what_is_typed_while_the_server_is_at_work_counts(served, open_page):
+    page = open_page(served, "explore?model=mm1&arrival_rate=0.7&service_time=1")
+    page.wait_text("explore-formulas", "1.633")
+    handle = page.slider("explore-arrival_rate")
+    served.process.send_signal(signal.SIGSTOP)
+    try:
+        handle.send_keys(Keys.ARROW_RIGHT)
+        page.type_number("explore-arrival_rate", "0.6")
+        until(lambda: handle.get_attribute("aria-valuenow") == "0.6", "the slider at the number")
+    finally:
+        served.process.send_signal(signal.SIGCONT)
+    until(lambda: operating_point(page, "Lq") == pytest.approx(0.9), "the typed point")
 
 
 BOX = "document.getElementById('explore-arrival_rate').value"

@@ -232,7 +232,6 @@ def register(app: Dash) -> None:
         Output("explore-loads", "figure"),
         Output("explore-compared", "children"),
         Output("explore-many", "children"),
-        Output("explore-arrival_rate-range", "data"),
         *(Output(f"explore-{name}-row", "hidden") for name in PARAMETERS),
         Input("explore-kind", "value"),
         Input("theme", "data"),
@@ -240,12 +239,13 @@ def register(app: Dash) -> None:
         Input("explore-many", "n_clicks"),
         Input("explore-ready", "data"),
         *(Input(f"explore-{name}", "value") for name in PARAMETERS),
+    )(lambda kind, look, clicks, many, _ready, *values: update(kind, look, clicks, *values, many=many))
+    app.callback(  # not of the rate itself: callbacks that wait for each other are sometimes never run
+        Output("explore-arrival_rate-range", "data"),
+        Input("explore-kind", "value"),
+        *(Input(f"explore-{name}", "value") for name in PARAMETERS if name != "arrival_rate"),
         State("explore-arrival_rate-range", "data"),
-    )(
-        lambda kind, look, clicks, many, _ready, *values: update(
-            kind, look, clicks, *values[:-1], many=many, range_now=values[-1]
-        )
-    )
+    )(range_of_slider)
     app.callback(
         Output("explore-times", "children"),
         Input("explore-kind", "value"),
@@ -261,19 +261,17 @@ def register(app: Dash) -> None:
     animate(app, "explore", "animate")
 
 
-def update(
-    kind: object, theme_name: object, clicks: object, *values: object, many: object = 0, range_now: object = None
-) -> tuple[Any, ...]:
+def update(kind: object, theme_name: object, clicks: object, *values: object, many: object = 0) -> tuple[Any, ...]:
     """The page's content for the settings; for invalid ones a message, and the plots stay unchanged.
 
-    ``many`` is how often the button for many runs was pressed, ``range_now`` the range of the arrival rate's slider.
+    ``many`` is how often the button for many runs was pressed.
     """
     theme = theme_of(theme_name)
     hidden = tuple(kind not in p.kinds for p in PARAMETERS.values())
     try:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
-        return (str(error), *([no_update] * (15 + len(QUANTITIES))), *hidden)
+        return (str(error), *([no_update] * (14 + len(QUANTITIES))), *hidden)
     seed = clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0
     curves, path, loads = _worked_out(settings, seed, simulated=_warm.is_set())
     metrics = curves.metrics
@@ -281,7 +279,7 @@ def update(
     now = None if metrics is None else metrics.throughput
     problem = UNSTABLE.format(rho=settings.utilization) if metrics is None else ""
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
-    link, ends = link_to(settings), range_of_rates(settings)
+    link = link_to(settings)
     shows_many = isinstance(many, int) and many % 2 == 1
     drawn_path, said = _runs(settings, seed, mean, theme) if shows_many else _one_run(settings, path, metrics, theme)
     return (
@@ -301,9 +299,20 @@ def update(
         loads_figure(settings, loads, now, theme),
         loads_compared(settings, loads, now),
         "One run" if shows_many else RUNNING["many"],
-        no_update if range_now == ends else ends,
         *hidden,
     )
+
+
+def range_of_slider(kind: object, *others_and_now: object) -> Any:
+    """The range of the arrival rate's slider by the other parameters; the last is the range it has."""
+    *others, now = others_and_now
+    rate = PARAMETERS["arrival_rate"].start
+    names = [name for name in PARAMETERS if name != "arrival_rate"]
+    try:
+        ends = range_of_rates(settings_of(kind, {"arrival_rate": rate, **dict(zip(names, others, strict=True))}))
+    except ValueError:
+        return no_update
+    return no_update if ends == now else ends
 
 
 def response_times(kind: object, *values: object) -> str:
