@@ -317,8 +317,9 @@ def declared_roles(
     """The roles that the user declared, a column or a value each."""
     chosen: dict[str, ColumnRole] = {}
     for asked, column in declared.items():
-        lower = column.lower()
-        kind = "delay" if "delay" in lower or "pause" in lower else "arrival_rate" if _is_rate(column) else "depth"
+        lower, said = column.lower(), meaning_of(column)
+        is_rate = "rate" in lower or (said is not None and said.column.role == "throughput")
+        kind = "delay" if "delay" in lower or "pause" in lower else "arrival_rate" if is_rate else "depth"
         role = kind if asked == "load" else asked
         constant = None if column in header else _constant(role, column)
         if column not in header and constant is None:
@@ -331,13 +332,6 @@ def declared_roles(
         known = ColumnRole(role, column, constant=constant)
         chosen[role] = known if constant is not None else declared_role(role, column, units.get(asked), where)
     return chosen
-
-
-def _is_rate(column: str) -> bool:
-    """Whether a load's name is that of a rate, as "rate" or "target RPS"."""
-    worded = worded_name(column)
-    found = recognise(column) or (worded.column if worded else None)
-    return "rate" in column.lower() or (found is not None and found.role == "throughput")
 
 
 def declared_role(role: str, column: str, unit: str | None, where: str) -> ColumnRole:
@@ -455,6 +449,12 @@ def worded_name(column: str) -> WordedName | None:
     unit = _rate_unit(words, per)
     is_sure = not _NAMED["doubtful_rates"].intersection(words)
     return WordedName(_with_unit(role, column, unit), is_sure)
+
+
+def meaning_of(column: str) -> WordedName | None:
+    """What a name says: surely where it is unambiguous, else by its words; None where it says nothing."""
+    exact = recognise(column)
+    return worded_name(column) if exact is None else WordedName(exact, is_sure=True)
 
 
 def _words(text: str, name: str) -> list[str]:

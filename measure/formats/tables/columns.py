@@ -36,6 +36,7 @@ from measure.formats.tables.column_names import (
     is_achieved,
     is_mean_in_flight,
     may_be_a_mean,
+    meaning_of,
     plain_name,
     recognise,
     unit_in_name,
@@ -141,21 +142,16 @@ class _Search:
             return fitting[0]
         raise DataError(_ambiguous(self.where, fitting, self.table.header))
 
-    def among_rivals(self, named: ColumnRole, chosen: Mapping[str, ColumnRole]) -> ColumnRole:
-        """The column ``named`` for its role, or another whose words say the same for which alone N = X R holds."""
-        rest = [c for c in _rest(self.table.header, chosen) if recognise(c) is None]
-        worded = [w.column for c in rest if (w := worded_name(c)) is not None and w.is_sure]
-        values = column_values(self.table, named)
-        rivals = [
-            role
-            for role in worded
-            if role.role == named.role and not np.allclose(column_values(self.table, role), values, rtol=_ALIKE, atol=0)
-        ]
-        others = {what: role for what, role in chosen.items() if what != named.role}
-        held = self._obeying(named.role, [named, *rivals], others, within=_NEAR, rows=2) if rivals else []
+    def among_rivals(self, first: ColumnRole, chosen: Mapping[str, ColumnRole]) -> ColumnRole:
+        """The column named for its role, or another whose words say the same for which alone N = X R holds."""
+        values = column_values(self.table, first)
+        worded = [w.column for w in self._worded(chosen) if w.is_sure and w.column.role == first.role]
+        rivals = [r for r in worded if not np.allclose(column_values(self.table, r), values, rtol=_ALIKE, atol=0)]
+        others = {what: role for what, role in chosen.items() if what != first.role}
+        held = self._obeying(first.role, [first, *rivals], others, within=_NEAR, rows=2) if rivals else []
         if len({role.column for role in held}) != 1:
-            return named
-        return self._decided(held[0], f"of {', '.join(repr(role.column) for role in (named, *rivals))}, ")
+            return first
+        return self._decided(held[0], f"of {', '.join(repr(role.column) for role in (first, *rivals))}, ")
 
     def by_words(self, what: str, chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
         """The rate ("throughput") or the mean time ("latency") that a name's words say, best names first.
@@ -163,8 +159,8 @@ class _Search:
         One column, or one each for reads and writes; none where no name says so. Raises DataError for a name that may
         be what is missing where N = X R does not settle it.
         """
-        rest = [c for c in _rest(self.table.header, chosen) if recognise(c) is None]
-        worded = [w for c in rest if (w := worded_name(c)) is not None and w.column.role.endswith(what)]
+        rest = self._without_exact(chosen)
+        worded = [w for w in self._worded(chosen) if w.column.role.endswith(what)]
         if self.tokens and what == "throughput":
             rest = []
             named = [w for w in worded if "tps" not in plain_name(w.column.column).lower()]
@@ -183,8 +179,7 @@ class _Search:
 
     def by_the_law_alone(self, what: str, chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
         """The column of a name that says nothing for which alone N = X R holds closely, as this role."""
-        names = [c for c in _rest(self.table.header, chosen) if recognise(c) is None and may_be_a_mean(c)]
-        columns = [ColumnRole(what, c, unit=OPEN_UNIT) for c in names]
+        columns = [ColumnRole(what, c, unit=OPEN_UNIT) for c in self._without_exact(chosen) if may_be_a_mean(c)]
         held = self._obeying(what, columns, chosen, within=_NEARER, rows=3) if len(chosen) > 1 else []
         return {what: self._decided(held[0])} if len(held) == 1 else {}
 
@@ -236,7 +231,11 @@ class _Search:
         if "depth" not in chosen or not candidates:
             return []
         other = "latency" if what == "throughput" else "throughput"
-        others = [chosen[other]] if other in chosen else self._named(other, chosen)
+        rest = [
+            n for c in _rest(self.table.header, chosen) if (n := meaning_of(c)) is not None and n.column.role == other
+        ]
+        exact = [n.column for n in rest if recognise(n.column.column)]
+        others = [chosen[other]] if other in chosen else exact or [n.column for n in rest]
         mine = [reading for each in candidates for reading in readings(each)]
         theirs = [reading for each in others for reading in readings(each)]
         rates, times = (mine, theirs) if what == "throughput" else (theirs, mine)
@@ -245,11 +244,12 @@ class _Search:
         pairs = [pair for n in products for pair in obeying(self.table, n, rates, times, within=within, rows=rows)]
         return list(dict.fromkeys(pair[what == "latency"] for pair in pairs))
 
-    def _named(self, what: str, chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
-        """The columns without a role whose names say that they may have this one."""
-        rest = _rest(self.table.header, chosen)
-        exact = [r for c in rest if (r := recognise(c)) is not None and r.role == what]
-        return exact or [w.column for c in rest if (w := worded_name(c)) is not None and w.column.role == what]
+    def _without_exact(self, chosen: Mapping[str, ColumnRole]) -> list[str]:
+        """The columns without a role and without an unambiguous name."""
+        return [c for c in _rest(self.table.header, chosen) if recognise(c) is None]
+
+    def _worded(self, chosen: Mapping[str, ColumnRole]) -> list[WordedName]:
+        return [w for c in self._without_exact(chosen) if (w := worded_name(c)) is not None]
 
     def _decided(self, role: ColumnRole, among: str = "") -> ColumnRole:
         unit = {"/s": "1/s", "k/s": "1000/s"}.get(role.unit, role.unit).replace("us", "µs")
@@ -288,12 +288,9 @@ def _loads_by_weak_names(table: TextTable) -> list[ColumnRole]:
 
 def _are_rates(table: TextTable, load: NDArray[np.float64]) -> bool:
     """Whether the loads are the throughput itself, though no time is near the second that N = X R then asks for."""
-    worded = (
-        w.column for c in table.header if recognise(c) is None and (w := worded_name(c)) is not None and w.is_sure
-    )
-    named = [*(r for c in table.header if (r := recognise(c)) is not None), *worded]
-    served = [column_values(table, r) for r in named if r.role == "throughput"]
-    times = [column_values(table, r) for r in named if r.role.startswith("latency") and r.unit != OPEN_UNIT]
+    sure = [n.column for n in map(meaning_of, table.header) if n is not None and n.is_sure]
+    served = [column_values(table, r) for r in sure if r.role == "throughput"]
+    times = [column_values(table, r) for r in sure if r.role.startswith("latency") and r.unit != OPEN_UNIT]
     if len(served) != 1 or not times or len(load) < 2 or not np.nanmax(times) < 1 - _NEAR:
         return False
     kept_up = served[0] / load
@@ -305,17 +302,16 @@ def _offered_and_achieved(table: TextTable) -> list[ColumnRole]:
 
     None where the second exceeds the first, as no device can serve more than arrives.
     """
-    worded = {c: w.column for c in table.header if (w := worded_name(c)) is not None}
-    weak = {r.column: r for r in weakly_recognised(table.header, "arrival_rate")}
-    named = {c: recognise(c) or worded.get(c) or weak.get(c) for c in table.header}
+    known = {r.column: r for r in weakly_recognised(table.header, "arrival_rate")}
+    known |= {c: n.column for c in table.header if (n := meaning_of(c)) is not None}
     achieved = [c for c in table.header if is_achieved(c)]
-    offered = [r for c, r in named.items() if r and r.role in ("throughput", "arrival_rate") and c not in achieved]
+    offered = [r for c, r in known.items() if r.role in ("throughput", "arrival_rate") and c not in achieved]
     if len(achieved) != 1 or len(offered) != 1:
         return []
     asked = replace(offered[0], role="arrival_rate")
     if asked.unit == OPEN_UNIT:
         asked = replace(asked, scale=1.0, unit="/s")
-    own = named[achieved[0]]
+    own = known.get(achieved[0])
     is_known = own is not None and own.unit != OPEN_UNIT
     served = replace(own if own and is_known else asked, role="throughput", column=achieved[0])
     rates = column_values(table, served), column_values(table, asked)

@@ -20,11 +20,11 @@ from measure.formats.tables.column_names import (
     ColumnRole,
     any_of,
     columns_option,
+    meaning_of,
     plain_name,
     recognise,
     unit_in_name,
     weakly_recognised,
-    worded_name,
 )
 
 RATE = "requests/s"
@@ -65,7 +65,8 @@ def with_counted_rate(table: TextTable, declared: Collection[str], name: str) ->
     free = [c for c in table.header if c not in declared]
     counts = [c for c in free if counts_requests(c)]
     lengths = [(c, found["unit"]) for c in free if (found := _LENGTH.fullmatch(plain_name(c)))]
-    if len(counts) != 1 or len(lengths) != 1 or _has_rate(table, counts[0]):
+    sure = (n.column.role for c in table.header if c not in counts and (n := meaning_of(c)) is not None and n.is_sure)
+    if len(counts) != 1 or len(lengths) != 1 or {*SPEEDS}.intersection(sure):
         return table, [], ""
     number, ((length, unit),) = _numbers(table, counts[0]), lengths
     unit = unit or unit_in_name("latency", length)
@@ -97,17 +98,6 @@ def _numbers(table: TextTable, column: str) -> NDArray[np.float64]:
     return column_values(table, ColumnRole("throughput", column))
 
 
-def _has_rate(table: TextTable, count: str) -> bool:
-    """Whether a column beside that of the counts is a throughput or a bandwidth by its name."""
-    for column in table.header:
-        role, worded = recognise(column), worded_name(column)
-        if role is not None and role.role in SPEEDS:
-            return True
-        if column != count and worded is not None and worded.is_sure and worded.column.role in SPEEDS:
-            return True
-    return False
-
-
 def _is_length(
     table: TextTable, rate: NDArray[np.float64], product: NDArray[np.float64], length: str, *, is_told: bool
 ) -> bool:
@@ -115,10 +105,10 @@ def _is_length(
 
     ``product`` is that of both columns, which is N where they are a rate and a mean time.
     """
-    named = [role for c in table.header if (role := recognise(c)) is not None]
-    loads = [column_values(table, role) for role in named if role.role in ("depth", "clients", "jobs")]
+    exact = [role for c in table.header if (role := recognise(c)) is not None]
+    loads = [column_values(table, role) for role in exact if role.role in ("depth", "clients", "jobs")]
     rest = [c for c in table.header if c != length]
-    means = [role for role in named if role.role == "latency"] or weakly_recognised(rest, "latency")
+    means = [role for role in exact if role.role == "latency"] or weakly_recognised(rest, "latency")
     if not means:
         values = column_values(table, ColumnRole("", length))
         clock = TIME_COLUMN.fullmatch(plain_name(length)) is not None and bool(np.all(np.diff(values) > 0))

@@ -26,9 +26,9 @@ from measure.formats.tables.column_names import (
     Roles,
     declared_role,
     load_noun,
+    meaning_of,
     plain_name,
     recognise,
-    worded_name,
 )
 from measure.formats.which_kind import is_time
 from measure.sweep import describe_series
@@ -227,7 +227,8 @@ def with_merged_cells(table: TextTable, name: str) -> tuple[TextTable, list[Find
 
     Such are words in the first column, and what stands left of all that is measured where each spans as many rows.
     """
-    measured = (k for k, column in enumerate(table.header) if _is_measured(column))
+    roles = [found.column.role if (found := meaning_of(column)) else "" for column in table.header]
+    measured = (k for k, role in enumerate(roles) if role.endswith(_MEASURED) or role.startswith("latency_"))
     left = table.header[: next(measured, 1)]
     filled = {c: [bool(cells[c]) for _, cells in table.rows] for c in left}
     merged = [c for c in left if _spans_rows(table, c, filled)]
@@ -240,12 +241,6 @@ def with_merged_cells(table: TextTable, name: str) -> tuple[TextTable, list[Find
         rows.append((line, {**cells, **above}))
     message = f"{name}: an empty cell of {' and of '.join(map(repr, merged))} is that above it, as of merged cells."
     return replace(table, rows=tuple(rows)), [note("merged-cells", message, "fill each cell where it is another.")]
-
-
-def _is_measured(column: str) -> bool:
-    known, worded = recognise(column), worded_name(column)
-    role = known.role if known else worded.column.role if worded else ""
-    return role.endswith(_MEASURED) or role.startswith("latency_")
 
 
 def _spans_rows(table: TextTable, column: str, filled: Mapping[str, Sequence[bool]]) -> bool:
@@ -290,10 +285,8 @@ def with_curves_apart(table: TextTable, name: str) -> tuple[TextTable, list[Find
 
 def _own_words(header: Sequence[str], words: Mapping[str, Sequence[str]], what: str) -> dict[frozenset[str], str]:
     """The columns of a rate or a mean time by the words that others of them lack; doubtful names where no other is."""
-    worded = [(c, found) for c in header if (found := worded_name(c)) is not None and found.column.role == what]
-    exact = [c for c in header if (known := recognise(c)) is not None and known.role == what]
-    sure = [c for c in header if c in exact or any(c == column and found.is_sure for column, found in worded)]
-    each = {c: {word.lower() for word in words[c]} for c in sure or [column for column, _ in worded]}
+    found = {c: n.is_sure for c in header if (n := meaning_of(c)) is not None and n.column.role == what}
+    each = {c: {word.lower() for word in words[c]} for c in [c for c, is_sure in found.items() if is_sure] or found}
     common = set.intersection(*each.values()) if each else set()
     return {frozenset(own - common): c for c, own in each.items()}
 

@@ -22,10 +22,10 @@ from measure.formats.tables.column_names import (
     ColumnRole,
     columns_option,
     is_achieved,
+    meaning_of,
     plain_name,
     recognise,
     weakly_recognised,
-    worded_name,
 )
 from measure.units import format_duration, parse_mix
 
@@ -113,9 +113,9 @@ def _with_median(rates: Sequence[ColumnRole], roles: Mapping[str, ColumnRole]) -
 def _rates(header: Sequence[str]) -> list[ColumnRole]:
     """The columns of rates of requests, those that were asked for first, and that which was achieved last."""
     asked = {role.column for role in weakly_recognised(header, "arrival_rate")}
-    named = {column: recognise(column) or getattr(worded_name(column), "column", None) for column in header}
-    rates = [ColumnRole("throughput", c) for c in asked if named[c] is None]
-    rates += [role for role in named.values() if role is not None and role.role.endswith("throughput")]
+    known = {column: n.column for column in header if (n := meaning_of(column)) is not None}
+    rates = [ColumnRole("throughput", c) for c in asked if c not in known]
+    rates += [role for role in known.values() if role.role.endswith("throughput")]
     return sorted(rates, key=lambda role: (is_achieved(role.column), role.column not in asked))
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from measure.formats.tables.column_names import recognise, worded_name
+from measure.formats.tables.column_names import meaning_of
 
 Record = tuple[int, dict[str, str]]
 """The line on which a record begins, and its values by their names."""
@@ -27,11 +27,7 @@ def records_in(text: str) -> list[Record]:
     start = text.lstrip()[:1]
     found = _of_json(text) if start and start in "[{" else _of_pairs(text) or _of_yaml(text)
     names = {name for _, record in found for name in record}
-    return found if sum(map(_is_known, names)) >= _LEAST_KNOWN else []
-
-
-def _is_known(name: str) -> bool:
-    return recognise(name) is not None or worded_name(name) is not None
+    return found if len([*filter(meaning_of, names)]) >= _LEAST_KNOWN else []
 
 
 def _of_json(text: str) -> list[Record]:
@@ -82,13 +78,10 @@ def _is_list_of_objects(value: Any) -> bool:
 def _values(record: Mapping[str, Any]) -> dict[str, str]:
     """The values by the end of their path that is known as a name, if it is the only one, or by the whole path."""
     whole = {path: "" if value is None else " ".join(str(value).split()) for path, value in _leaves(record, ())}
-    short = {path: next(filter(_is_known, _ends(path)), "_".join(path)) for path in whole}
+    ends = {path: ["_".join(path[k:]) for k in range(len(path))] for path in whole}
+    short = {path: next(filter(meaning_of, names), names[0]) for path, names in ends.items()}
     times = Counter(short.values())
-    return {name if times[name] == 1 else "_".join(path): whole[path] for path, name in short.items()}
-
-
-def _ends(path: tuple[str, ...]) -> list[str]:
-    return ["_".join(path[k:]) for k in range(len(path))]
+    return {name if times[name] == 1 else ends[path][0]: whole[path] for path, name in short.items()}
 
 
 def _leaves(record: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

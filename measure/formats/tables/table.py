@@ -1,23 +1,18 @@
 """Tables of measurements as people publish them (CSV, TSV, semicolons), and qsim's tidy table.
 
-``csv_sweep`` is a pure function of text, in one pass: cells (:mod:`measure.formats.tables.cells`), the role and unit of
-every column (:mod:`measure.formats.tables.columns`), rows in SI units, curves. Separate columns of reads and writes
-are joined to one stream: throughputs add, and the mean latency is weighted by throughput, under which Little's law
-holds for the sum. A row with an empty cell where a number is needed is left out with a Finding; a cell that is not a
-number is an error, because a typing mistake must not silently become a missing point.
-
-Columns whose values recur distinguish curves. ``iodepth`` 8 with ``numjobs`` 4 are 32 outstanding requests; columns
-that count all requests by their name (clients, connections) are not multiplied by threads. The audit checks both
-against N = X R.
+Separate columns of reads and writes are joined to one stream: throughputs add, and the mean latency is weighted by
+throughput, under which Little's law holds for the sum. A row with an empty cell where a number is needed is left out
+with a Finding; a cell that is not a number is an error, because a typing mistake must not silently become a missing
+point.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -126,37 +121,38 @@ def _of_one_kind(
     table = with_points(table, roles.numeric, name)
     table, apart = with_directions_apart(table, roles, name)
     single, copied = without_copies(list(table.rows), roles, name)
-    rows = rows_of(replace(table, rows=tuple(single)), roles, name)
-    rows.check_any(name)
-    roles, settled = settle(rows.records, roles, name)
-    findings = [*side_by_side, *roles.findings, *settled, *copied, *apart]
-    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time + counted_rate
-    roles, counted_jobs = count_outstanding(rows.records, roles, name)
+    every = [(line, cells, _record(line, cells, roles, name)) for line, cells in single]
+    rows, left_out = _whole(every, lambda record: _lacking(record, roles), name)
+    records = [record for *_, record in rows]
+    roles, settled = settle(records, roles, name)
+    findings = [*side_by_side, *roles.findings, *settled, *copied, *apart, *left_out, *over_time, *counted_rate]
+    roles, counted_jobs = count_outstanding(records, roles, name)
     load = counted_in(REQUESTS) if "pipeline" in roles else _load_of(roles.load, multiplied=roles.per_job)
-    findings += counted_jobs + check_bandwidths(rows.records, roles, load, name)
-    if not completes(rows.records):
-        rows = rows.without_incomplete(name)
-        findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
-    findings += complete(rows.records, roles.ignored, load, name)
+    findings += counted_jobs + check_bandwidths(records, roles, load, name)
+    if not completes(records):
+        rows, left_out = _whole(rows, lambda record: [word for c, word in WORDS.items() if record[c] is None][:1], name)
+        records = [record for *_, record in rows]
+        findings += left_out
+    findings += complete(records, roles.ignored, load, name)
     if "series" in roles:
-        split_settings(rows.records, roles)
+        split_settings(records, roles)
     unused = roles.ignored
     if "series" not in roles.declared:
-        unused, found = split_series(rows.records, rows.cells, roles, name)
+        unused, found = split_series(records, [cells for _, cells, _ in rows], roles, name)
         findings += found
     if "jobs" in roles and (roles.per_job or "series" not in roles):
-        split_jobs(rows.records, roles)
+        split_jobs(records, roles)
     if roles.rate_without_throughput:
         findings.append(_kept_up(roles, name))
     if unused:
         findings += [*_failed(rows, unused, load, name), _unused(unused, name)]
     if isinstance(load, CountedLoad) and not {"jobs", "pipeline"} & roles.by_role.keys():
-        found = _count_pipelines(rows.records, load.plural, name)
+        found = _count_pipelines(records, load.plural, name)
         findings, load = findings + found, counted_in(REQUESTS) if found else load
-    findings += _one_load(rows.records, roles, unused, name)
-    provenance = Provenance(tool="csv", source=name, details=_details(roles, rows.records))
+    findings += _one_load(records, roles, unused, name)
+    provenance = Provenance(tool="csv", source=name, details=_details(roles, records))
     measured_before: Counter[tuple[str, float]] = Counter()
-    for record in rows.records:
+    for record in records:
         point = (record["series"], record["load"])
         record |= {"repeat": measured_before[point], "source": name}
         measured_before[point] += 1
@@ -168,7 +164,7 @@ def _of_one_kind(
             record["depth"] = record["load"]
         for role in ("buffer", "pipeline"):
             record.pop(role, None)
-    return Sweep(pd.DataFrame(rows.records), load, provenance, tuple(findings), name=name)
+    return Sweep(pd.DataFrame(records), load, provenance, tuple(findings), name=name)
 
 
 def _kept_up(roles: Roles, name: str) -> Finding:
@@ -191,15 +187,15 @@ _FAILED = re.compile(
 """Names of columns that count answers that failed; "error" alone may be that of a mean."""
 
 
-def _failed(rows: Rows, unused: Sequence[str], load: Load, name: str) -> list[Finding]:
+def _failed(rows: Sequence[_Row], unused: Sequence[str], load: Load, name: str) -> list[Finding]:
     """A finding for each unused column in which answers failed, with the row of the most."""
     found = []
     for column in (column for column in unused if _FAILED.fullmatch(plain_name(column).lower())):
-        figures = [_NUMBER.fullmatch(cells[column].strip()) for cells in rows.cells]
+        figures = [_NUMBER.fullmatch(cells[column].strip()) for _, cells, _ in rows]
         failed = [float(figure[1]) if figure else 0.0 for figure in figures]
         if (most := max(failed)) > 0:
-            at = failed.index(most)
-            shown = f"{column!r} is {rows.cells[at][column].strip()} at {load.at(rows.records[at]['load'])}"
+            _, cells, record = rows[failed.index(most)]
+            shown = f"{column!r} is {cells[column].strip()} at {load.at(record['load'])}"
             message = f"{name}: {shown}, and what failed is perhaps counted in the throughput and the latency."
             because = "an error is often quicker than an answer, a time-out slower."
             found.append(Finding("failed-answers", "warning", message, because, "mend the errors and run again."))
@@ -249,53 +245,32 @@ def _one_load(records: Sequence[Mapping[str, Any]], roles: Roles, unused: Sequen
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Rows:
-    """The points of a table, the line and the cells of each, and by reason the lines that are not points."""
-
-    records: list[dict[str, Any]] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    cells: list[Mapping[str, str]] = field(default_factory=list)
-    left_out: dict[str, list[int]] = field(default_factory=dict)
-
-    def check_any(self, name: str) -> None:
-        """Raise DataError where there is no point."""
-        if not self.records:
-            rows = counted(sum(map(len, self.left_out.values())), "row")
-            why = ", ".join(f"{reason} ({_lines(lines)})" for reason, lines in self.left_out.items())
-            raise DataError(f"{name}: none of its {rows} is a whole point: {why}")
-
-    def without_incomplete(self, name: str) -> Rows:
-        """The points that have both throughput and latency. DataError where none has."""
-        whole = Rows()
-        for record, line, cells in zip(self.records, self.lines, self.cells, strict=True):
-            if lacking := [word for column, word in WORDS.items() if record[column] is None]:
-                whole.left_out.setdefault(f"no {lacking[0]} is given", []).append(line)
-            else:
-                whole.add(record, line, cells)
-        whole.check_any(name)
-        return whole
-
-    def add(self, record: dict[str, Any], line: int, cells: Mapping[str, str]) -> None:
-        """Add a point."""
-        self.records.append(record)
-        self.lines.append(line)
-        self.cells.append(cells)
+_Row = tuple[int, Mapping[str, str], dict[str, Any]]
+"""The line of a row, its cells, and its point."""
 
 
-def rows_of(table: TextTable, roles: Roles, name: str) -> Rows:
-    """The points of a table. To a number of requests ``complete`` adds a latency or a throughput where one lacks."""
-    found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows]
-    needed = ["load", *WORDS, *(r for r in ("jobs", "pipeline") if r in roles)]
-    rows = Rows()
-    for line, cells, record in found:
-        may_lack = roles.load.role == "depth" and any(record[c] is not None for c in WORDS)
-        lacking = [_WORDS[c] for c in needed if record[c] is None and not (may_lack and c in WORDS)]
-        if lacking:
-            rows.left_out.setdefault(f"no {' and no '.join(lacking)} is given", []).append(line)
+def _whole(
+    rows: Sequence[_Row], lacking: Callable[[dict[str, Any]], list[str]], name: str
+) -> tuple[list[_Row], list[Finding]]:
+    """The rows that lack nothing, and findings on the others. DataError where none is whole."""
+    whole: list[_Row] = []
+    left_out: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        if words := lacking(row[2]):
+            left_out[f"no {' and no '.join(words)} is given"].append(row[0])
         else:
-            rows.add(record, line, cells)
-    return rows
+            whole.append(row)
+    if not whole:
+        why = ", ".join(f"{reason} ({_lines(lines)})" for reason, lines in left_out.items())
+        raise DataError(f"{name}: none of its {counted(len(rows), 'row')} is a whole point: {why}")
+    return whole, [_left_out(name, reason, lines) for reason, lines in left_out.items()]
+
+
+def _lacking(record: Mapping[str, Any], roles: Roles) -> list[str]:
+    """What a point lacks; of a number of requests ``complete`` computes the latency or the throughput."""
+    needed = ["load", *WORDS, *(r for r in ("jobs", "pipeline") if r in roles)]
+    may_lack = roles.load.role == "depth" and any(record[c] is not None for c in WORDS)
+    return [_WORDS[c] for c in needed if record[c] is None and not (may_lack and c in WORDS)]
 
 
 def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any]:
@@ -390,9 +365,7 @@ def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> 
     if role.constant is not None:
         return role.constant
     cell = cells[role.column]
-    if role.unit == IN_CELLS:
-        return block_bytes(cell)
-    return number(cell, role, line, name)
+    return block_bytes(cell) if role.unit == IN_CELLS else number(cell, role, line, name)
 
 
 def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
