@@ -43,14 +43,10 @@ from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError
 
 LIMIT_S = 600.0
-GUESSED_S = 2.0
-"""The time of a run, before one was made."""
-MARK = "QSIM_RUN"
-"""The variable in the environment of a run, by which processes that it left behind are known."""
-ENDS_WITHIN_S = 2.0
-"""How long a process that is killed is waited for."""
-HOST_BUSY = "host_busy"
-"""The column of the share of this machine's processor time that was in use during a run."""
+GUESSED_S = 2.0  # the time of a run, before one was made
+MARK = "QSIM_RUN"  # the variable in the environment of a run, by which processes that it left behind are known
+ENDS_WITHIN_S = 2.0  # how long a process that is killed is waited for
+HOST_BUSY = "host_busy"  # the column of the share of this machine's processor time that was in use during a run
 SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>", "&>", "2>/dev/null"})
 
 Watch = Callable[[float, float], None]

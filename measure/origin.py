@@ -203,8 +203,7 @@ _EXPLAINED: Mapping[OriginWord, str] = {
     "assumed": "assumed, as nobody said it",
 }
 _BESIDE = "; in brackets beside what was measured"
-IN_PLOTS: Mapping[OriginWord, str] = {**_EXPLAINED, "corrected": "corrected"}
-"""What marks mean under a plot."""
+IN_PLOTS: Mapping[OriginWord, str] = {**_EXPLAINED, "corrected": "corrected"}  # what marks mean under a plot
 
 
 def foot_lines(table: pd.DataFrame, explained: Mapping[OriginWord, str] = _EXPLAINED) -> list[str]:

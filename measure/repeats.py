@@ -256,8 +256,7 @@ def _off_course(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
     return "; ".join(found) + ": the curve leaves its course and comes back."
 
 
-TIE = 1e-9
-"""Values within this relative distance are equal."""
+TIE = 1e-9  # values within this relative distance are equal
 
 
 def first_highest(values: NDArray[np.float64]) -> Any:

@@ -12,11 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-CACHE_LINE_BYTES = 64
-"""Size of a memory request, which moves a whole cache line."""
+CACHE_LINE_BYTES = 64  # size of a memory request, which moves a whole cache line
 
-A_FACTOR = 1.5
-"""An error beyond this ratio is written as a factor, a smaller one in percent."""
+A_FACTOR = 1.5  # an error beyond this ratio is written as a factor, a smaller one in percent
 
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
 

@@ -195,8 +195,7 @@ FACTOR = 1.5
 ALIKE = 0.15
 MOST_REPEATS = 10
 SIZES, SHARES = 1.25, 0.1
-SCATTER = 3.0
-"""Standard deviations of a count of independent requests within which it belongs to a stretch."""
+SCATTER = 3.0  # standard deviations of a count of independent requests within which it belongs to a stretch
 SECTOR_BYTES = 512
 
 
@@ -238,8 +237,7 @@ def watched_sweep(
 FIXED, OPEN = "a fixed number in flight: found", "arrivals, by how the number in flight varied: found"
 VARIES = 0.5
 """The variance of the number in flight over its mean, between none of a fixed number and one or more of arrivals."""
-TELLING = 1.0
-"""The least mean number in flight whose variance tells them apart."""
+TELLING = 1.0  # the least mean number in flight whose variance tells them apart
 
 
 def _kind_by_variance(parts: Iterable[list[DeviceInterval]]) -> str:
@@ -377,8 +375,7 @@ def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[Devi
 
 
 _FIRST = ["time", "device", "seconds"]
-_NEEDED = {"outstanding", "reads_per_s", "writes_per_s", "busy_share"}
-"""The columns that every record had."""
+_NEEDED = {"outstanding", "reads_per_s", "writes_per_s", "busy_share"}  # the columns that every record had
 
 
 def record_header() -> str:

@@ -37,8 +37,7 @@ _PAIR = re.compile(rf"^\s*{_NUMBER}[ \t,;]+{_NUMBER}\s*$")
 _FILE_NAME = re.compile(r"bwlat_(100|\d{1,2})\b")
 _LOOK_AT_LINES = 20
 _USUAL = {"bandwidth": "MB/s", "latency": "ns"}
-_MOST = 1e15
-"""Larger numbers are no bandwidth and no latency."""
+_MOST = 1e15  # larger numbers are no bandwidth and no latency
 _LEAST_LINES, _MOST_LINES = 0.9, 1.3
 """Lines in flight at the idle end where the units are right: one, and what the loaders add."""
 

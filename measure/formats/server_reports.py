@@ -230,8 +230,7 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
         )
 
 
-_BEGINNING = 20
-"""Characters of a remark that tell its kind; behind them are the file and its numbers."""
+_BEGINNING = 20  # characters of a remark that tell its kind; behind them are the file and its numbers
 
 
 def _distinct(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -303,8 +302,7 @@ def each_run(parts: Sequence[str], name: str, read: Callable[[str, str], ServerR
     return [replace(runs[0], left_out=left_out), *runs[1:]]
 
 
-LAST_ANSWER = 3.0
-"""The last answer of a run is awaited for up to this many mean response times."""
+LAST_ANSWER = 3.0  # the last answer of a run is awaited for up to this many mean response times
 
 EVENLY = 0.1
 """Percentiles of answers that take evenly long, from nothing to twice their mean, are this near to theirs."""

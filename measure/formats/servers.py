@@ -202,8 +202,7 @@ def k6_metrics(text: str) -> dict[str, Any]:
     return {"metrics": metrics}
 
 
-FEW_ROUNDS = 10.0
-"""Fewer requests than these for each client are mostly the beginning and the end of a run."""
+FEW_ROUNDS = 10.0  # fewer requests than these for each client are mostly the beginning and the end of a run
 _E2E = {50.0: "median", 95.0: "p95", 99.0: "p99"}
 
 

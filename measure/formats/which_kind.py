@@ -33,11 +33,9 @@ IN_FLIGHT, MOST_IN_FLIGHT = 0.9, 1.25
 OF_THINKING, OF_CYCLE = 0.10, 0.05
 """The think times of all points are one where they differ by at most these shares of Z and of N / X."""
 
-TOLD = ("think", "gaps")
-"""What --columns tells of the load beside columns: ``think=1s``, ``gaps=poisson``."""
+TOLD = ("think", "gaps")  # what --columns tells of the load beside columns: ``think=1s``, ``gaps=poisson``
 
-ORIGIN_OF_KIND = "load kind"
-"""The key in a sweep's details of how the kind of load is known, in words."""
+ORIGIN_OF_KIND = "load kind"  # the key in a sweep's details of how the kind of load is known, in words
 
 FROM_TOOL = "closed by the tool"
 """The key in a sweep's details that says that N users circulate, who may think: one point tells their think time."""

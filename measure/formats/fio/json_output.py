@@ -58,8 +58,7 @@ from measure.formats.fio.record import (
 from measure.units import counted
 
 MAX_JOBS = 10_000
-YEAR_3000_S = 32_503_680_000
-"""A stamp from here on is damaged."""
+YEAR_3000_S = 32_503_680_000  # a stamp from here on is damaged
 
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
 _AGAIN = "run fio with --output-format=json --output=FILE"

@@ -31,12 +31,9 @@ from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, b
 from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
 from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head, shown_name
 
-LONGEST_RUN_S = 31 * 86400.0
-"""A log with a later time is damaged."""
-CLOCK_S = 1e-3
-"""The resolution of the times of a log."""
-MOST_NS = 2.0**53
-"""The largest latency: up to here a float holds every whole number."""
+LONGEST_RUN_S = 31 * 86400.0  # a log with a later time is damaged
+CLOCK_S = 1e-3  # the resolution of the times of a log
+MOST_NS = 2.0**53  # the largest latency: up to here a float holds every whole number
 MOST_OF_A_REQUEST = 7  # columns
 _MOST_QUOTED = 120  # characters
 HISTOGRAMS_AT_ONCE, REQUESTS_AT_ONCE, BLOCKS_AT_ONCE = 1_000, 400_000, 2

@@ -24,16 +24,13 @@ from dataclasses import dataclass
 from measure.formats.fio.record import is_set, parse_fio_size
 from measure.origin import corrected
 
-AGREES = 0.005
-"""Relative difference up to which fio's own figure stands: below that of two runs of any device."""
+AGREES = 0.005  # relative difference up to which fio's own figure stands: below that of two runs of any device
 RATE_REASON = corrected("bytes / block; fio leaves requests in flight at the end of a ramp out of iops")
 LATENCY_REASON = corrected("without the wait at the end of the run; fio times its last requests when all are complete")
 VARIABLE = ("bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand")
 DEFAULT_BLOCK_BYTES = 4096
-LIMITING = ("rate", "rate_iops", "thinktime")
-"""Options of jobs that wait between requests."""
-SEARCHED = "latency-target"
-"""The check of a job whose depth fio varied, so that no depth is its load."""
+LIMITING = ("rate", "rate_iops", "thinktime")  # options of jobs that wait between requests
+SEARCHED = "latency-target"  # the check of a job whose depth fio varied, so that no depth is its load
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,14 @@ SYNC_ENGINES = frozenset(_SYNC.split())
 DEFAULT_ENGINE = "psync"
 MOSTLY_PERCENT = 99.9
 """The share of time at depth 1 from which a record without options is one of depth 1, percent."""
-MORE_THAN = 1.2
-"""More requests in flight than this times what so many jobs can hold come from more jobs."""
+MORE_THAN = 1.2  # more requests in flight than this times what so many jobs can hold come from more jobs
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 
 Published = Mapping[str, tuple[float, str]]
 """Column of a figure that was corrected -> what fio printed, and the origin (:mod:`measure.origin`)."""
 RATE, LATENCY = "throughput_per_s", "latency_s"
 
-HOST_TIME = "host_cpu_s"
-"""The column of processor time per request, seconds; absent where unknown."""
+HOST_TIME = "host_cpu_s"  # the column of processor time per request, seconds; absent where unknown
 
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IGNORECASE)
 

@@ -164,8 +164,7 @@ def _of_its_kind(points: Sequence[Placed], findings: Iterable[Finding]) -> Sweep
     return replace(sweep, load_type=kind, provenance=replace(sweep.provenance, details=details))
 
 
-_LATER = ("startdelay", "wait_for")
-"""Options by which a job starts after others of its group."""
+_LATER = ("startdelay", "wait_for")  # options by which a job starts after others of its group
 
 
 def _at_once(points: Sequence[Placed]) -> Iterator[Finding]:
@@ -262,8 +261,7 @@ def _searched(record: FioRecord) -> bool:
     return any(f.check == SEARCHED for f in record.findings)
 
 
-_SCATTER = 0.015
-"""A counted share of reads is that of a whole 5 % within this distance."""
+_SCATTER = 0.015  # a counted share of reads is that of a whole 5 % within this distance
 
 
 def _round_mix(record: FioRecord) -> float:

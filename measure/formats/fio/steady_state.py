@@ -113,8 +113,7 @@ def _one_job(text: str, each_s: float) -> Intervals:
 ROUNDS = 5
 MOST_RANGE = 0.20
 MOST_SLOPE = 0.10
-STANDS_OUT = 3.0
-"""Standard errors by which a change must differ from none to be called a trend."""
+STANDS_OUT = 3.0  # standard errors by which a change must differ from none to be called a trend
 STEP_STANDS_OUT = 5.0
 """The same for a sudden change: higher, as its place is the best of many, for the same rate of false alarms."""
 

@@ -42,8 +42,7 @@ _FLOW_2 = re.compile(
     r"^ {1,4}(?P<way>read|write|trim|mixed) {0,4}: io=[\d.]{1,20}\w{0,4}, bw=(?P<bw>[\d.]{1,20}\w{0,4}/s),"
     r" iops=(?P<iops>[\d.]{1,20}), runt= {0,9}(?P<ms>\d{1,12})msec"
 )
-_HOST = re.compile(r"^<[^<>]{1,100}> ")
-"""What fio's client puts before the lines of a server."""
+_HOST = re.compile(r"^<[^<>]{1,100}> ")  # what fio's client puts before the lines of a server
 _LATENCY = re.compile(
     r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
     r"avg= {0,9}(?P<mean>[\d.]{1,30}) ?, stdev= {0,9}(?P<sd>[\d.]{1,30})"

@@ -36,8 +36,7 @@ _UNITS = ("s", "ms", "us", "ns")
 _RATE_UNITS = ("/s", "k/s", "/min")
 #: The range of X R / N in which a reading may be right.
 LEAST, MOST = 0.5, 1.25
-_STEADY = 1.25
-"""A series whose X R varies by no more than this factor is repeated measurements of one load."""
+_STEADY = 1.25  # a series whose X R varies by no more than this factor is repeated measurements of one load
 TIME_COLUMN = re.compile(r"(?i:(?:.*_)?(?:timestamp|time|date|datetime|epoch|elapsed|second|seconds|s))")
 LOAD_OVER_TIME = "outstanding"
 
@@ -200,8 +199,7 @@ def with_load_over_time(table: TextTable, name: str) -> tuple[TextTable, list[Fi
     return replace(table, header=(*table.header, LOAD_OVER_TIME), rows=rows), [finding]
 
 
-HOLDS = 0.1
-"""The largest |X R / N - 1| of the whole rows of a table at which others are completed by N = X R."""
+HOLDS = 0.1  # the largest |X R / N - 1| of the whole rows of a table at which others are completed by N = X R
 
 
 def completes(records: Records) -> bool:
@@ -309,8 +307,7 @@ def _count_jobs(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> t
     return roles, [note("outstanding", f"{name}: {message}", remedy)]
 
 
-OF_EACH_JOB = frozenset({"iodepth", "io_depth"})
-"""fio's names of a depth, which is that of each job."""
+OF_EACH_JOB = frozenset({"iodepth", "io_depth"})  # fio's names of a depth, which is that of each job
 
 _LEAST_ALONE = 0.8
 """The least X R / N at which a depth alone is the load; a device may hold less than the product in flight."""
@@ -346,8 +343,7 @@ def _unit_aside(ratios: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(ratios / 1000.0**power)
 
 
-REQUESTS = "concurrent requests"
-"""The unit of a load that counts the requests of clients with pipelines."""
+REQUESTS = "concurrent requests"  # the unit of a load that counts the requests of clients with pipelines
 _DEEPEST_PIPELINE, _NEAR_POWER, _NEAR_WHOLE = 256, 0.08, 0.02
 
 

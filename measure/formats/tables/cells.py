@@ -97,8 +97,7 @@ _WITH_UNIT = re.compile(
 )
 _SPREAD = re.compile(r"(?P<value>[+-]?[\d.,]*\d)\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?(?P<unit>[^\W\d_]{0,12})")
 
-_IN_PARTS = re.compile(r"(?:(\d+)h)?(\d+)m(\d+(?:\.\d+)?)s")
-"""A time as Go prints it."""
+_IN_PARTS = re.compile(r"(?:(\d+)h)?(\d+)m(\d+(?:\.\d+)?)s")  # a time as Go prints it
 
 
 def without_units(

@@ -36,10 +36,8 @@ UNITS: Mapping[str, Mapping[str, float]] = {role: _UNITS[kind] for role, kind in
 """Role -> its possible units, and their factors to SI."""
 DEFAULT_UNIT: Mapping[str, str] = VOCABULARY["defaults"]
 """Role -> unit of a column without one in its name; other roles need a unit."""
-OPEN_UNIT = "?"
-"""Stands for a unit that only Little's law can determine."""
-IN_CELLS = "in its cells"
-"""Stands for the unit of a column whose cells each have their own."""
+OPEN_UNIT = "?"  # stands for a unit that only Little's law can determine
+IN_CELLS = "in its cells"  # stands for the unit of a column whose cells each have their own
 TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
 LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")

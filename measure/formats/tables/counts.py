@@ -27,8 +27,7 @@ from measure.formats.tables.column_names import (
     weakly_recognised,
 )
 
-RATE = "requests/s"
-"""The name of the column that is added."""
+RATE = "requests/s"  # the name of the column that is added
 _DONE = r"total|completed|finished|successful|succeeded|done|all|count"
 _COUNT = re.compile(
     rf"(?i:(?:{_DONE}|num|number_of|n|nr|no)_)*{any_of(VOCABULARY['words']['things'], or_one=True)}(?i:_(?:{_DONE}))*"

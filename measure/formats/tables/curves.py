@@ -43,10 +43,8 @@ _NO_CURVE = re.compile(
     r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
 )
 _SHOWN, _NOTED = 6, 40
-_WHOLE_LOAD = 0.15
-"""Relative distance from the load within which a direction alone has all of it."""
-_ONE_MIX = 5.0
-"""The most by which the shares of reads of one mix differ, in percent of all requests."""
+_WHOLE_LOAD = 0.15  # relative distance from the load within which a direction alone has all of it
+_ONE_MIX = 5.0  # the most by which the shares of reads of one mix differ, in percent of all requests
 _DIRECTIONS, _MEASURED = ("read", "write"), ("throughput", "bandwidth", "latency")
 _COPIED = "no repeat agrees in every digit at every load; the copies add nothing."
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from measure.formats.tables.column_names import meaning_of
 
-Record = tuple[int, dict[str, str]]
-"""The line on which a record begins, and its values by their names."""
+Record = tuple[int, dict[str, str]]  # the line on which a record begins, and its values by their names
 
 _LEAST_KNOWN = 2
 _PAIR = r"""([^\W\d][\w./%-]*)=("[^"]*"|'[^']*'|[^\s,;"']+)"""

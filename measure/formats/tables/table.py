@@ -245,8 +245,7 @@ def _one_load(records: Sequence[Mapping[str, Any]], roles: Roles, unused: Sequen
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-_Row = tuple[int, Mapping[str, str], dict[str, Any]]
-"""The line of a row, its cells, and its point."""
+_Row = tuple[int, Mapping[str, str], dict[str, Any]]  # the line of a row, its cells, and its point
 
 
 def _whole(
