@@ -1,13 +1,11 @@
 """The meaning of a column: its role, and its unit where the name has one, by its name or as the user declares it.
 
 A name is recognised only where it is unambiguous: ``latency_us`` is, ``latency`` is not, because a wrong unit gives a
-wrong curve without an error. Little's law may determine an unknown unit: see :mod:`measure.formats.tables.by_law`.
-Words and units are in ``synonyms.toml``. Bits (``Mbps``) are rejected: people too often write them for bytes.
+wrong curve without an error. Bits (``Mbps``) are rejected: people too often write them for bytes. Words and units are
+in ``synonyms.toml``.
 
-Where no exact name fits, words tell rates and mean times. "Achieved RPS", "images/s", "tps (excluding connections)" and
-"NOPM" are rates; "resp_ms", "r_await" and "clat avg (us)" are mean times. A name is *sure* where its words leave one
-meaning. "Max throughput", "elapsed" and "wait" are not: Little's law decides, or the user is asked. Percentiles,
-extremes and deviations are no means, and no name here.
+Where no exact name fits, words tell rates and mean times. A name is *sure* where its words leave one meaning, as
+"Achieved RPS" and "clat avg (us)" do; of "Max throughput" and "wait" Little's law decides, or the user is asked.
 """
 
 from __future__ import annotations
@@ -123,10 +121,7 @@ _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")
 
 @dataclass(frozen=True)
 class ColumnRole:
-    """One column with its role: ``column`` as the table spells it, its factor to SI, its unit.
-
-    ``constant`` is the SI value where the user declared a value for all rows ("load=1") instead of a column.
-    """
+    """One column with its role, its factor to SI, its unit; ``constant``: the SI value that the user gave instead."""
 
     role: str
     column: str
@@ -137,10 +132,9 @@ class ColumnRole:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one table by role, the columns without one, and what was decided about them.
+    """The columns of one table by role, those without one, and what was decided.
 
-    ``per_job``: whether the load is that of one job, by its name or as declared, so that several jobs multiply it;
-    ``declared``: the roles that the user gave.
+    ``per_job``: the load is that of one job, so that several multiply it; ``declared``: the roles that the user gave.
     """
 
     by_role: Mapping[str, ColumnRole]
@@ -183,9 +177,7 @@ def plain_name(column: str) -> str:
 
 
 def recognise(column: str) -> ColumnRole | None:
-    """The role of a column with an unambiguous name, or None.
-
-    The role "clients" counts all outstanding requests (clients, connections, concurrency), "depth" those of one job.
+    """The role of a column with an unambiguous name, or None; "clients" counts all requests, "depth" those of a job.
 
     >>> recognise("Latency (us)").role, recognise("Requests/sec").role, recognise("latency")
     ('latency', 'throughput', None)
@@ -203,20 +195,15 @@ def recognise(column: str) -> ColumnRole | None:
 def weakly_recognised(columns: Iterable[str], role: str) -> list[ColumnRole]:
     """The columns that may have this role where there is no better name: only those of the best kind of name.
 
-    Where the name has no unit, the unit is ``OPEN_UNIT``, which Little's law may determine.
-
     >>> [(r.column, r.unit) for r in weakly_recognised(["mean", "latency", "bs"], "latency")]
     [('latency', '?')]
     """
     names = {column: plain_name(column) for column in columns}
     for pattern in (pattern for weak, pattern in _WEAK if weak == role):
-        found = []
-        for column, name in names.items():
-            if (match := re.fullmatch(pattern, name)) is not None:
-                unit = match.groupdict().get("unit") or OPEN_UNIT
-                found.append(ColumnRole(role, column, 1.0 if unit == OPEN_UNIT else unit_scale(role, unit), unit))
-        if found:
-            return found
+        matches = {column: match for column, name in names.items() if (match := re.fullmatch(pattern, name))}
+        if matches:
+            units = {column: match.groupdict().get("unit") or OPEN_UNIT for column, match in matches.items()}
+            return [_with_unit(role, column, unit) for column, unit in units.items()]
     return []
 
 
@@ -277,10 +264,9 @@ _MOST_NAMES = 20
 
 
 def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """``columns`` and ``units`` for ``load`` from the text after ``--columns``.
+    """``columns`` and ``units`` for ``load`` from the text after ``--columns``: ``role=column`` or ``role=column:unit``.
 
-    Written ``role=column`` or ``role=column:unit``, separated by commas; a column with a comma in its name is put in
-    double quotes together with its role. Raises DataError for anything else.
+    A column with a comma in its name is put in double quotes together with its role. Raises DataError for other text.
 
     >>> parse_columns("load=io_depth,latency=lat:us,throughput=iops")
     ({'load': 'io_depth', 'latency': 'lat', 'throughput': 'iops'}, {'latency': 'us'})
@@ -366,7 +352,7 @@ def check_role(role: str) -> None:
 
 
 def columns_option(parts: Sequence[str]) -> str:
-    """The option ``--columns`` with these parts, each ``role=column``, quoted as a shell needs it.
+    """The option ``--columns`` with these parts, quoted as a shell needs it.
 
     >>> columns_option(["latency=Latency (ms):ms"])
     "--columns 'latency=Latency (ms):ms'"
@@ -401,10 +387,7 @@ _NO_MEAN = re.compile(r"p\d+|\d+(?:th|st)|\d\d?|9{3,}|%.*|.*%")  # 980 and 4610 
 
 @dataclass(frozen=True)
 class WordedName:
-    """A column whose words name a rate or a mean time: its role and unit, and whether they leave one meaning.
-
-    ``is_contradictory``: the words name a rate, and the unit is one of time, or the other way round.
-    """
+    """A column whose words name a rate or a mean time; ``is_contradictory``: the unit is that of the other."""
 
     column: ColumnRole
     is_sure: bool
@@ -424,9 +407,7 @@ def worded_name(column: str) -> WordedName | None:
     """
     name = plain_name(column)
     per = _PER.search(name.lower())
-    words = _words(_PER.sub("_", name.lower()).removeprefix("i/o"), name.lower())
-    if name.lower().startswith("i/o"):
-        words.insert(0, "io")
+    words = _words(re.sub("^i/o", "io_", _PER.sub("_", name.lower())), name.lower())
     not_of_requests = _NAMED["no_requests"].intersection(words)
     if not_of_requests and not (not_of_requests == {"success"} and any(map(_RATE_UNIT.fullmatch, words))):
         return None

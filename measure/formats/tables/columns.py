@@ -92,14 +92,12 @@ def assign_roles(
     for what, fitting in named.items():
         if len(fitting) > 1:
             chosen[what] = search.one_of(what, fitting, chosen)
-    for what in {"throughput", "latency"} & chosen.keys() - declared.keys():
+    for what in (w for w in ("throughput", "latency") if w in chosen and w not in declared):
         chosen[what] = search.among_rivals(chosen[what], chosen)
-    for what, better in (("throughput", SPEEDS), ("latency", LATENCIES)):
-        if not any(role in chosen for role in better):
-            chosen |= {r.role: _in_unit(r, units, where) for r in search.by_words(what, chosen)}
-    for what, better in (("throughput", SPEEDS), ("latency", LATENCIES)):
-        if not any(role in chosen for role in better):
-            chosen |= search.by_the_law_alone(what, chosen)
+    for look in (search.by_words, search.by_the_law_alone):
+        for what, better in (("throughput", SPEEDS), ("latency", LATENCIES)):
+            if not any(role in chosen for role in better):
+                chosen |= {r.role: _in_unit(r, units, where) for r in look(what, chosen)}
     chosen = _of_all_requests(chosen)
     chosen |= _by_cells(table, chosen)
     named_load = recognise(chosen["depth"].column) if "depth" in chosen else None
@@ -122,10 +120,7 @@ class _Search:
         self.findings: list[Finding] = []
 
     def one_of(self, role: str, fitting: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole]) -> ColumnRole:
-        """The column, of several that fit a role, for which alone N = X R holds, or the first of equal ones.
-
-        Raises DataError naming two where neither is so.
-        """
+        """The column, of several, for which alone N = X R holds, or the first of equal ones. DataError where none is."""
         used = [r for r in fitting if np.any(column_values(self.table, r) != 0)]
         if len(used) == 1:  # tools print a column of zeros for what they did not do
             return used[0]
@@ -154,17 +149,15 @@ class _Search:
         return self._decided(held[0], f"of {', '.join(repr(role.column) for role in (first, *rivals))}, ")
 
     def by_words(self, what: str, chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
-        """The rate ("throughput") or the mean time ("latency") that a name's words say, best names first.
+        """The rate or the mean time that a name's words say, best names first: one, or one each for reads and writes.
 
-        One column, or one each for reads and writes; none where no name says so. Raises DataError for a name that may
-        be what is missing where N = X R does not settle it.
+        Raises DataError for a name that may be what is missing where N = X R does not settle it.
         """
         rest = self._without_exact(chosen)
         worded = [w for w in self._worded(chosen) if w.column.role.endswith(what)]
         if self.tokens and what == "throughput":
-            rest = []
-            named = [w for w in worded if "tps" not in plain_name(w.column.column).lower()]
-            worded = [w for w in named if w.column.unit != OPEN_UNIT]
+            rest, known = [], [w for w in worded if w.column.unit != OPEN_UNIT]
+            worded = [w for w in known if "tps" not in plain_name(w.column.column).lower()]
         sure = [w.column for w in worded if w.is_sure]
         for tier in (
             [r for r in sure if r.unit != OPEN_UNIT],
@@ -177,11 +170,11 @@ class _Search:
                 return self._directions(what, tier, chosen)
         return self._doubtful(what, [w for w in worded if not w.is_sure], chosen)
 
-    def by_the_law_alone(self, what: str, chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
+    def by_the_law_alone(self, what: str, chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
         """The column of a name that says nothing for which alone N = X R holds closely, as this role."""
         columns = [ColumnRole(what, c, unit=OPEN_UNIT) for c in self._without_exact(chosen) if may_be_a_mean(c)]
         held = self._obeying(what, columns, chosen, within=_NEARER, rows=3) if len(chosen) > 1 else []
-        return {what: self._decided(held[0])} if len(held) == 1 else {}
+        return [self._decided(held[0])] if len(held) == 1 else []
 
     def _directions(self, what: str, tier: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole]) -> list[ColumnRole]:
         """One column for reads, one for writes; of one direction alone with an open unit, it is the whole."""
@@ -273,10 +266,7 @@ def _of_all_requests(chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
 
 
 def _loads_by_weak_names(table: TextTable) -> list[ColumnRole]:
-    """The columns called "load" or "N", which say what they are only where they count: whole numbers from 1 on.
-
-    Without one, the columns of rates that were asked for.
-    """
+    """The columns called "load" or "N" where they count from 1 on; without one, the rates that were asked for."""
     weak = weakly_recognised(table.header, "depth")
     values = {role: column_values(table, replace(role, unit="")) for role in weak}
     counted = [replace(r, unit="") for r, n in values.items() if len(n) and np.all((n >= 1) & (n == np.round(n)))]
@@ -298,10 +288,7 @@ def _are_rates(table: TextTable, load: NDArray[np.float64]) -> bool:
 
 
 def _offered_and_achieved(table: TextTable) -> list[ColumnRole]:
-    """The rate that was offered and that which was achieved, where a table has two rates and one is named so.
-
-    None where the second exceeds the first, as no device can serve more than arrives.
-    """
+    """The rates that were offered and achieved, where one of two is named so, and does not exceed the other."""
     known = {r.column: r for r in weakly_recognised(table.header, "arrival_rate")}
     known |= {c: n.column for c in table.header if (n := meaning_of(c)) is not None}
     achieved = [c for c in table.header if is_achieved(c)]
@@ -321,10 +308,7 @@ def _offered_and_achieved(table: TextTable) -> list[ColumnRole]:
 def _loads(
     found: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], where: str, header: Sequence[str]
 ) -> dict[str, ColumnRole]:
-    """The load among recognised columns, where none is declared, with the number of jobs where requests are counted.
-
-    A depth, a delay or a rate takes precedence over a number of clients, and that over a number of threads.
-    """
+    """The load where none is declared (a depth, delay or rate, else clients, else threads), and the number of jobs."""
     new: dict[str, ColumnRole] = {}
     jobs = [r for r in found if r.role == "jobs"]
     load = next((chosen[r] for r in LOAD_ROLES if r in chosen), None)
@@ -347,10 +331,7 @@ def _loads(
 
 
 def _by_cells(table: TextTable, chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
-    """Roles recognised from cells: block sizes with units, and the words of a mix.
-
-    A role that is taken, or that two columns could have, is not assigned.
-    """
+    """Free roles that the cells of one column alone tell: block sizes with units, and the words of a mix."""
     found: dict[str, list[ColumnRole]] = {"block": [], "mix": []}
     for column in _rest(table.header, chosen):
         filled = [cells[column] for _, cells in table.rows if cells[column]]
@@ -369,16 +350,11 @@ def _rest(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> tuple[str,
 # --- error messages ---------------------------------------------------------------------------------------------------
 
 
-_EXAMPLES = {"load": "", "throughput": "", "latency": ":ms", "block": ":KiB"}
-"""Role -> the unit with which a column is declared in an example."""
+_EXAMPLES = {"load": "", "throughput": "", "latency": ":ms", "block": ":KiB"}  # role -> its unit in an example
 
 
 def _example(roles: Mapping[str, ColumnRole], lacking: Sequence[str], table: TextTable) -> str:
-    """The declaration of a load, a throughput, a latency and what lacks, by the table's own columns.
-
-    Of a role without a column the first unused column of numbers that may be one is taken, or the word COLUMN; of a
-    block a column of sizes. Reads and writes that have a rate or a latency each need none of both.
-    """
+    """The declaration of a load, a throughput, a latency and what lacks, by the table's own columns, or COLUMN."""
     rest = _rest(table.header, roles)
     plain = [
         c for c in rest if not (recognise(c) or worded_name(c) or unit_in_name("latency", c) or counts_requests(c))
@@ -423,10 +399,7 @@ def _ambiguous(where: str, fitting: Sequence[ColumnRole], header: Sequence[str])
 
 
 def _check_complete(roles: Mapping[str, ColumnRole], table: TextTable, where: str) -> None:
-    """Raise DataError where columns are missing; of latency and throughput one may be, by Little's law.
-
-    At a rate of arrivals the throughput may be missing: it is that rate.
-    """
+    """DataError where columns are missing; Little's law, or a rate of arrivals, may stand in for one."""
     lacking = [] if any(r in roles for r in LOAD_ROLES) else ["a load"]
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
     speed = any(r in roles for r in SPEEDS)
