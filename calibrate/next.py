@@ -37,7 +37,7 @@ from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.models.choice import model_for
-from calibrate.models.closed_models import DECLINE_FROM
+from calibrate.models.curves import DECLINE_FROM
 from calibrate.points import Points
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, Depth, InjectedDelay, Load, MemoryLoad, ThroughputLoad
 from measure.repeats import first_highest, first_lowest

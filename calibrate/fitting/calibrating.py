@@ -20,8 +20,7 @@ from calibrate.fitting.own_load import PLAIN, SHARED, plain_p_norm
 from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import LEVEL, LOWEST_LEVEL, Estimate
 from calibrate.models.choice import model_for, model_named
-from calibrate.models.closed_models import PNorm
-from calibrate.models.curves import TOLERANCE, CurveModel, estimates
+from calibrate.models.curves import TOLERANCE, CurveModel, PNorm, estimates
 from calibrate.points import Points, points_of
 from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import check_submission

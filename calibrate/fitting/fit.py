@@ -16,8 +16,7 @@ from calibrate.fitting.predicted_curve import Knee, Prediction
 from calibrate.inference.parameters import LEVEL, Array, Estimate, Mask, how_sure
 from calibrate.inference.weights import Weights
 from calibrate.models.choice import ANY_LOAD, is_open, model_named
-from calibrate.models.closed_models import ClosedModel
-from calibrate.models.curves import CurveModel
+from calibrate.models.curves import ClosedModel, CurveModel
 from calibrate.points import Points
 from measure.auditing.curve_shape import BUSY, rise
 from measure.errors import DataError

@@ -23,7 +23,7 @@ from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD, normal_nodes
 from calibrate.models.choice import ANY_LOAD
-from calibrate.models.closed_models import ONSET, OnsetPNorm
+from calibrate.models.curves import ONSET, OnsetPNorm
 from calibrate.models.through_chain import NOT_SERVED, SCV, SCV_LOG_SD
 from measure.errors import DataError
 from measure.findings import curve_name

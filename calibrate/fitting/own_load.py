@@ -23,12 +23,12 @@ import numpy as np
 
 from calibrate.fitting.fit import PEAK, Fit
 from calibrate.fitting.predicted_curve import Prediction
-from calibrate.inference.linearised import most_probable
 from calibrate.inference.parameters import Array, IntArray, Observed, Parameter, carried
+from calibrate.inference.tables import most_probable
 from calibrate.inference.weights import SPREAD, Known, Predictive, normal_nodes, predictive, quantiles
 from calibrate.inference.weights import expected as expected_logs
 from calibrate.models.choice import is_open
-from calibrate.models.closed_models import (
+from calibrate.models.curves import (
     DECLINE_FROM,
     MOST_SHARPNESS,
     SHARPNESS_LOG_SD,

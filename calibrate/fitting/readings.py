@@ -28,8 +28,7 @@ from calibrate.fitting.own_load import expected, is_own_kind, measurements, own_
 from calibrate.fitting.predicted_curve import Knee, Prediction
 from calibrate.inference.parameters import ROUGH, Array, Estimate
 from calibrate.inference.weights import SPREAD, Quantity, middle, reaching, widened
-from calibrate.models.closed_models import ClosedModel
-from calibrate.models.curves import CurveModel, estimates
+from calibrate.models.curves import ClosedModel, CurveModel, estimates
 from calibrate.points import Z90
 from measure.errors import DataError
 from measure.loads import ArrivalRate, Bandwidth, ClosedLoad, InjectedDelay, Load, PeakShare, ThroughputLoad

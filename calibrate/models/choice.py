@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calibrate.models.closed_models import (
+from calibrate.models.curves import (
+    TIMES,
     AsymptoticBounds,
+    CurveModel,
     Declining,
     OnsetPNorm,
     PNorm,
@@ -13,7 +15,6 @@ from calibrate.models.closed_models import (
     copies,
     is_past_its_peak,
 )
-from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import OpenFacts, Points
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Load, MemoryLoad, Outstanding
 from qsim.errors import InvalidParameterError

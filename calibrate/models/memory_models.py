@@ -32,15 +32,17 @@ near bandwidths. A curve that bends back has two latencies at one bandwidth: onl
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from calibrate.inference.linearised import linearised
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
+from calibrate.inference.tables import linearised
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import KneePoint, MemoryModel
+from calibrate.models.curves import CurveModel, KneePoint
 from calibrate.points import Points
 from measure.units import CACHE_LINE_BYTES
 
@@ -56,18 +58,31 @@ FLAT_LOG_SD = 2.0
 THROUGHPUT, RESPONSE = 0.0, 1.0
 
 
-@dataclass(frozen=True)
-class LawPriors:
-    """Medians and log standard deviations of the parameters that three delays do not determine."""
+Priors = Mapping[str, tuple[float, float]]
+"""The median and the log standard deviation of a parameter, or of its ratio to what the points show, by its name."""
 
-    idle: tuple[float, float] = (1.0, 0.3)
-    """L0 over the least latency of the two longest delays; a machine whose longest delay is short is far from idle."""
-    queueing: tuple[float, float] = (0.25, 1.1)
-    """a over L0."""
-    headroom: tuple[float, float] = (1.15, 0.13)
-    """B over the highest throughput, measured or known."""
-    overlap: tuple[float, float] = (1.4, 0.7)
-    """q."""
+LAW_PRIORS: Priors = {"L0": (1.0, 0.3), "a": (0.25, 1.1), "B": (1.15, 0.13), "q": (1.4, 0.7)}
+"""What three delays do not determine: L0 over the least latency of the two longest delays (a machine whose longest
+delay is short is far from idle), a over L0, B over the highest throughput, measured or known, and q."""
+
+
+class MemoryModel(CurveModel):
+    """A memory's model, which reports its fitted parameters: their ``units``, in order, and ``usual`` priors."""
+
+    units: ClassVar[Mapping[str, str]]
+    usual: ClassVar[Priors]
+
+    def __init__(self, priors: Priors | None = None) -> None:
+        self.priors = {**self.usual, **(priors or {})}
+
+    @abstractmethod
+    def parameters(
+        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
+    ) -> tuple[Parameter, ...]:
+        """The parameters, with bounds and priors; ``known_peak`` is a bandwidth test's result."""
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(self.units.items())}
 
 
 @dataclass(frozen=True)
@@ -94,30 +109,25 @@ class DelayLaw(MemoryModel):
     misfit = MISFIT
     process = MISSES
     units: ClassVar = {"N": "lines", "kappa": "s per unit", "L0": "s", "a": "s", "B": "lines/s", "q": ""}
-
-    def __init__(self, priors: LawPriors | None = None) -> None:
-        self.priors = priors or LawPriors()
+    usual = LAW_PRIORS
 
     def parameters(
         self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
     ) -> tuple[Parameter, ...]:
-        lines, per_unit, idle, highest = _scales(loads, throughput, response)
+        lines, per_unit, least, highest = _scales(loads, throughput, response)
         known = self.priors
-        idle, idle_sd = idle * known.idle[0], known.idle[1]
-        queueing, queueing_sd = idle * known.queueing[0], known.queueing[1]
-        peak, peak_sd = max(highest, known_peak) * known.headroom[0], known.headroom[1]
-        overlap, overlap_sd = known.overlap
+        idle = least * known["L0"][0]
+        queueing, peak = idle * known["a"][0], max(highest, known_peak) * known["B"][0]
         return (
             Parameter("N", "lines", lines / 1e3, lines * 1e3, lines, FLAT_LOG_SD),
             Parameter("kappa", "s per unit", per_unit / 1e4, per_unit * 1e4, per_unit, FLAT_LOG_SD),
-            Parameter("L0", "s", idle / 10, idle * 4, idle, idle_sd),
-            Parameter("a", "s", queueing / 1e4, queueing * 1e4, queueing, queueing_sd),
-            Parameter("B", "lines/s", highest * 1.0001, max(peak, highest) * 20, peak, peak_sd),
-            Parameter("q", "", 0.5, 12.0, overlap, overlap_sd),
+            Parameter("L0", "s", idle / 10, idle * 4, idle, known["L0"][1]),
+            Parameter("a", "s", queueing / 1e4, queueing * 1e4, queueing, known["a"][1]),
+            Parameter("B", "lines/s", highest * 1.0001, max(peak, highest) * 20, peak, known["B"][1]),
+            Parameter("q", "", 0.5, 12.0, *known["q"]),
         )
 
     def weights(self, points: Points, peak: float | None = None) -> Weights:
-        """The table of weights given ``points``; ``peak`` is a bandwidth test's result, in lines/s."""
         loads, x, r = points.load, points.throughput_per_s, points.response_time_s
         used = np.column_stack([np.tile(loads, 2), np.repeat([THROUGHPUT, RESPONSE], len(loads))])
         return linearised(
@@ -225,18 +235,9 @@ NEVER_BEYOND = 0.9999
 """The highest utilization of a curve over bandwidth."""
 
 
-@dataclass(frozen=True)
-class CurvePriors:
-    """Medians and log standard deviations of the parameters that three bandwidths do not determine."""
-
-    idle: tuple[float, float] = (1.0, 0.3)
-    """L0 over the latency at the lowest bandwidth."""
-    climb: tuple[float, float] = (0.43, 0.6)
-    """b."""
-    wall: tuple[float, float] = (0.07, 1.0)
-    """w."""
-    headroom: tuple[float, float] = (1.02, 0.003)
-    """B over the highest bandwidth, measured or known; narrow, as three points cannot separate it from the wall."""
+CURVE_PRIORS: Priors = {"L0": (1.0, 0.3), "b": (0.43, 0.6), "w": (0.07, 1.0), "B": (1.02, 0.003)}
+"""What three bandwidths do not determine: L0 over the latency at the lowest, b, w, and B over the highest, measured or
+known; narrow, as three points cannot separate it from the wall."""
 
 
 @dataclass(frozen=True)
@@ -262,25 +263,22 @@ class MemoryCurve(MemoryModel):
     misfit = MisfitPrior(median=0.08, log_sd=1.0)
     process: MisfitProcess = AlongBandwidth(length=0.3, own=0.05)
     units: ClassVar = {"L0": "s", "b": "", "w": "", "B": "B/s"}
-
-    def __init__(self, priors: CurvePriors | None = None) -> None:
-        self.priors = priors or CurvePriors()
+    usual = CURVE_PRIORS
 
     def parameters(
         self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
     ) -> tuple[Parameter, ...]:
         known, highest = self.priors, float(loads.max())
-        idle = float(response[np.argmin(loads)]) * known.idle[0]
-        peak = max(highest, known_peak) * known.headroom[0]
+        idle = float(response[np.argmin(loads)]) * known["L0"][0]
+        peak = max(highest, known_peak) * known["B"][0]
         return (
-            Parameter("L0", "s", idle / 4, idle * 4, idle, known.idle[1]),
-            Parameter("b", "", 1e-3, 10.0, *known.climb),
-            Parameter("w", "", 1e-4, 10.0, *known.wall),
-            Parameter("B", "B/s", highest * 1.0005, peak * 1.2, peak, known.headroom[1]),
+            Parameter("L0", "s", idle / 4, idle * 4, idle, known["L0"][1]),
+            Parameter("b", "", 1e-3, 10.0, *known["b"]),
+            Parameter("w", "", 1e-4, 10.0, *known["w"]),
+            Parameter("B", "B/s", highest * 1.0005, peak * 1.2, peak, known["B"][1]),
         )
 
     def weights(self, points: Points, peak: float | None = None) -> Weights:
-        """The table of weights given ``points``; ``peak`` is a bandwidth test's result, in lines/s."""
         loads, response = points.load, points.response_time_s
         known = (peak or 0.0) * CACHE_LINE_BYTES
         return linearised(

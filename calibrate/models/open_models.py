@@ -24,7 +24,7 @@ by (Welch 1964, Operations Research 12; exact for one server and a constant D)
     p D (1 + lambda D / 2) / (1 + lambda p D)
 
 No other open model falls with the rate, so points identify it. In closed sweeps a slow lone request is the onset of
-:class:`~calibrate.models.closed_models.OnsetPNorm`; a term at depth 1 alone increased the error on 98 public curves.
+:class:`~calibrate.models.curves.OnsetPNorm`; a term at depth 1 alone increased the error on 98 public curves.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.inference.nodes import EVERYWHERE, table_of
 from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
+from calibrate.inference.tables import EVERYWHERE, table_of
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import CurveModel, KneePoint
 from calibrate.points import Points

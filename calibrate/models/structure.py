@@ -52,7 +52,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Estimate, IntArray, Mask, Parameter
 from calibrate.inference.weights import Weights, quantiles, reaching, reaching_rows
-from calibrate.models.closed_models import ClosedModel
+from calibrate.models.curves import ClosedModel
 from calibrate.points import Points
 from measure.loads import ClosedLoad, CountedLoad
 from measure.repeats import first_highest

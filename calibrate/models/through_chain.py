@@ -18,11 +18,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrate.inference.nodes import Refining, Stratum, table_by_likelihood
 from calibrate.inference.parameters import Array, MisfitProcess, Parameter
+from calibrate.inference.tables import Refining, Stratum, table_by_likelihood
 from calibrate.inference.weights import SPREAD, Weights
-from calibrate.models.closed_models import SHARP, OnsetPNorm
-from calibrate.models.curves import TOLERANCE, KneePoint
+from calibrate.models.curves import SHARP, TOLERANCE, KneePoint, OnsetPNorm
 from calibrate.points import Points
 from measure.auditing.curve_shape import BUSY, rise
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load, Outstanding

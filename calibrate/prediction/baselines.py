@@ -30,8 +30,7 @@ from calibrate.fitting.own_load import expected
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.choice import models_of
-from calibrate.models.closed_models import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm, shows_decline
-from calibrate.models.curves import CurveModel
+from calibrate.models.curves import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, CurveModel, log_p_norm, shows_decline
 from calibrate.points import Points, residuals_pct
 from measure.loads import ClosedLoad, ThroughputLoad
 

@@ -26,7 +26,7 @@ from calibrate.fitting.fit_answer import figure_word, fit_answer
 from calibrate.fitting.readings import SHEET
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.inference.weights import middle
-from calibrate.models.closed_models import ClosedModel, Copies
+from calibrate.models.curves import ClosedModel, Copies
 from calibrate.models.structure import LEAST_RATIO, UNLIKELY, ServersAndDelay
 from measure.errors import DataError
 from measure.loads import ClosedLoad

@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from calibrate.models.closed_models import DECLINE_FROM
+from calibrate.models.curves import DECLINE_FROM
 from calibrate.points import Z90
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints

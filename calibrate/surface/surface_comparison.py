@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from calibrate.fitting.readings import ninety_among
 from calibrate.inference.parameters import LEVEL, Array, Mask, quantity
-from calibrate.models.closed_models import DECLINE_FROM
+from calibrate.models.curves import DECLINE_FROM
 from calibrate.points import residuals_pct
 from calibrate.prediction.comparison_answer import mean_text
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place

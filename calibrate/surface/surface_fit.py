@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.inference.linearised import linearised
 from calibrate.inference.parameters import LEVEL, ROUGH, Array, Estimate, Mask, Observed, covariance_of
+from calibrate.inference.tables import linearised
 from calibrate.inference.weights import Known, Predictive, Quantity, Weights, predictive, quantiles
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text

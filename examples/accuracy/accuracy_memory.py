@@ -25,7 +25,7 @@ from scipy.optimize import least_squares
 from calibrate import predict
 from calibrate.fitting.calibrating import fit_points
 from calibrate.models.curves import CurveModel
-from calibrate.models.memory_models import CurvePriors, DelayLaw, LawPriors, MemoryCurve
+from calibrate.models.memory_models import CURVE_PRIORS, DelayLaw, MemoryCurve, Priors
 from calibrate.next import fourth_point, to_calibrate_on
 from calibrate.points import Points, points_of
 from calibrate.prediction.baselines import BASELINES, three_parameter_queue
@@ -100,28 +100,27 @@ Told = tuple[str, np.ndarray]
 
 def told_of_law(curve: Curve) -> Told:
     """a / L0, B over the highest throughput, and q: of the delay law fitted to a whole curve with wide priors."""
-    wide = DelayLaw(LawPriors(queueing=(0.2, UNKNOWN), headroom=(1.15, 0.3), overlap=(1.5, UNKNOWN)))
+    wide = DelayLaw({"a": (0.2, UNKNOWN), "B": (1.15, 0.3), "q": (1.5, UNKNOWN)})
     _, _, idle, queueing, peak, overlap = wide.weights(curve.points).most_probable
     return curve.device, np.log([queueing / idle, peak / curve.points.throughput_per_s.max(), overlap])
 
 
 def told_of_curve(curve: Curve) -> Told:
     """b, w and B over the highest bandwidth: of the latency curve fitted to a whole curve with wide priors."""
-    wide = MemoryCurve(CurvePriors(climb=(0.3, UNKNOWN), wall=(0.06, UNKNOWN), headroom=(1.02, 0.05)))
+    wide = MemoryCurve({"b": (0.3, UNKNOWN), "w": (0.06, UNKNOWN), "B": (1.02, 0.05)})
     _, climb, wall, peak = wide.weights(curve.points).most_probable
     return curve.device, np.log([climb, wall, peak / curve.points.load.max()])
 
 
-def learned_law(told: Sequence[Told]) -> LawPriors:
+def learned_law(told: Sequence[Told]) -> Priors:
     """The delay law's priors by the curves of some devices."""
-    queueing, headroom, overlap = _priors(told)
-    return LawPriors(queueing=queueing, headroom=headroom, overlap=overlap)
+    return dict(zip("aBq", _priors(told), strict=True))
 
 
-def learned_curve(told: Sequence[Told]) -> CurvePriors:
+def learned_curve(told: Sequence[Told]) -> Priors:
     """The latency curve's priors by the curves of some devices."""
     climb, wall, headroom = _priors(told)
-    return CurvePriors(climb=climb, wall=wall, headroom=(headroom[0], CurvePriors().headroom[1]))
+    return {"b": climb, "w": wall, "B": (headroom[0], CURVE_PRIORS["B"][1])}
 
 
 def _priors(told: Sequence[Told]) -> list[tuple[float, float]]:

@@ -26,7 +26,7 @@ from on_page import write_table
 from calibrate import Fit, fit
 from calibrate.fitting.calibrating import fit_points
 from calibrate.inference.parameters import MisfitPrior, MisfitProcess
-from calibrate.models.closed_models import CLOSED_MISFIT, CLOSED_PROCESS, DECLINE_FROM, OnsetPNorm
+from calibrate.models.curves import CLOSED_MISFIT, CLOSED_PROCESS, DECLINE_FROM, OnsetPNorm
 from calibrate.points import points_of
 from measure import Sweep
 

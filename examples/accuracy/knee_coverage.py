@@ -26,7 +26,7 @@ from on_page import write_table
 
 from calibrate import Fit, fit
 from calibrate.fitting.fit_answer import figure_word, knee_word
-from calibrate.models.closed_models import CLOSED_MISFIT, CLOSED_PROCESS
+from calibrate.models.curves import CLOSED_MISFIT, CLOSED_PROCESS
 from measure import Sweep
 from qsim import Closed, Delay, LogNormal, Station, simulate
 

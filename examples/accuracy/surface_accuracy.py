@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calibrate.models.closed_models import DECLINE_FROM
+from calibrate.models.curves import DECLINE_FROM
 from calibrate.surface import (
     Places,
     SurfaceComparison,

@@ -8,7 +8,7 @@ import pytest
 from interval_parts import MISSES, PARTS, Case, NoShape, OfTheModel
 from on_page import shown_table
 
-from calibrate.models.closed_models import CLOSED_MISFIT, OnsetPNorm
+from calibrate.models.curves import CLOSED_MISFIT, OnsetPNorm
 from calibrate.points import points_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from knee_coverage import EVERY, Case, Device
 from on_page import shown_table
 
-from calibrate.models.closed_models import CLOSED_MISFIT, CLOSED_PROCESS
+from calibrate.models.curves import CLOSED_MISFIT, CLOSED_PROCESS
 
 LEAST, MOST = 85, 100
 MOST_AS_EXPECTED = 97

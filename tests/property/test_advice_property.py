@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from made_up import points_at
 
 from calibrate import fit
-from calibrate.models.closed_models import OnsetPNorm
+from calibrate.models.curves import OnsetPNorm
 from calibrate.next import advice, next_load
 from calibrate.points import points_of
 from measure import Sweep

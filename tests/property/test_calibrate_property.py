@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from made_up import points_at
 
 from calibrate import fit, from_datasheet, predict
-from calibrate.models.closed_models import AsymptoticBounds, PNorm
+from calibrate.models.curves import AsymptoticBounds, PNorm
 from calibrate.models.memory_models import DelayLaw
 from measure import Sweep
 

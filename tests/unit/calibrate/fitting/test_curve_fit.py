@@ -11,7 +11,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import Fit, fit, from_datasheet, predict
-from calibrate.models.closed_models import PNorm
+from calibrate.models.curves import PNorm
 from calibrate.models.memory_models import DelayLaw
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset

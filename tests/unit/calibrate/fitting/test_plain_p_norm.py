@@ -8,7 +8,7 @@ import pytest
 
 from calibrate import Fit, WhatIf, fit, what_if
 from calibrate.fitting.own_load import PLAIN, SHARE, SHARED, expected, plain_p_norm
-from calibrate.models.closed_models import PNorm
+from calibrate.models.curves import PNorm
 from calibrate.points import points_of
 from measure import Sweep
 from measure.loads import Depth

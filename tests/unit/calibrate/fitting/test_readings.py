@@ -14,7 +14,7 @@ from calibrate.fitting.calibrating import doubts_named
 from calibrate.fitting.fit_answer import explained, fit_answer, knee_word, knees_document, reason
 from calibrate.fitting.objectives import doubling
 from calibrate.fitting.readings import STAYS_BELOW, _first_on_the_curve, ends_of, measured_near
-from calibrate.models.closed_models import is_past_its_peak
+from calibrate.models.curves import is_past_its_peak
 from measure import ArrivalRate, Clients, Sweep, load
 from measure.units import format_rate
 

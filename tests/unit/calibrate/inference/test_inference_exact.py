@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from calibrate.inference import nodes
-from calibrate.inference.linearised import linearised
-from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
+from calibrate.inference import tables
 from calibrate.inference.parameters import (
     Estimate,
     MisfitPrior,
@@ -18,6 +16,7 @@ from calibrate.inference.parameters import (
     covariance_of,
     quantity,
 )
+from calibrate.inference.tables import EVERYWHERE, Observed, Scale, Stratum, linearised, table_of
 from calibrate.inference.weights import Weights, reaching
 from calibrate.models.curves import estimates
 
@@ -91,7 +90,7 @@ def test_a_curved_model_is_followed_to_its_most_probable_parameters() -> None:
 
 def test_the_evidence_of_a_curve_is_its_normal_density() -> None:
     misses = np.random.default_rng(1).normal(0, 0.1, (3, 4))
-    evidence = nodes._Evidence.of(Observed(LOADS, np.full(4, 2.0), NOISE), PROCESS, MISFIT, None)
+    evidence = tables._Evidence.of(Observed(LOADS, np.full(4, 2.0), NOISE), PROCESS, MISFIT, None)
     log_like, centres = evidence.of_curves(2.0 - misses)
     apart = []
     for column, (size, log_prior) in enumerate(zip(*MISFIT.sizes(), strict=True)):
@@ -106,22 +105,22 @@ def test_the_evidence_of_a_curve_is_its_normal_density() -> None:
 
 @pytest.mark.parametrize("narrow", [100.0, 1e4, 1e8])
 def test_a_likelihood_is_flattened_just_so_far_that_enough_nodes_count(narrow: float) -> None:
-    log_like = -narrow * ((nodes.normal_nodes(512, 2) - 0.5) ** 2).sum(axis=1)
+    log_like = -narrow * ((tables.normal_nodes(512, 2) - 0.5) ** 2).sum(axis=1)
     log_like -= log_like.max()
     weight = np.exp(log_like)
     worth = weight.sum() ** 2 / (weight @ weight)
-    found = nodes._by_power(np.ones(512), log_like, worth, 2)
+    found = tables._by_power(np.ones(512), log_like, worth, 2)
     assert worth < 40 <= 1 / (found @ found) < 41
 
 
 def test_around_a_single_node_a_set_is_as_narrow_as_any() -> None:
-    found = nodes._refined(np.full((1, 300), 2.0), np.ones(300), np.zeros(300), 30.0)
+    found = tables._refined(np.full((1, 300), 2.0), np.ones(300), np.zeros(300), 30.0)
     assert (found.middle, found.factor) == (pytest.approx([2.0]), pytest.approx(np.full((1, 1), 2e-7)))
 
 
 def test_a_scale_is_integrated_out_over_its_prior() -> None:
     misses, mean, sd = np.array([0.3, 0.5, 0.2, 0.4]), 0.1, 0.2
-    evidence = nodes._Evidence.of(Observed(LOADS, misses, NOISE), PROCESS, MISFIT, Scale("X", mean, sd))
+    evidence = tables._Evidence.of(Observed(LOADS, misses, NOISE), PROCESS, MISFIT, Scale("X", mean, sd))
     log_like, centres = evidence.of_curves(np.zeros((1, 4)))
     scales = np.linspace(-1, 1.6, 2601)
     densities, best = [], []

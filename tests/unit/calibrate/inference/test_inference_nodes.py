@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_by_likelihood, table_of
 from calibrate.inference.parameters import MisfitPrior, Parameter, covariance_of
+from calibrate.inference.tables import EVERYWHERE, Observed, Scale, Stratum, table_by_likelihood, table_of
 from calibrate.inference.weights import Weights
-from calibrate.models.closed_models import (
-    CLOSED_MISFIT,
-    CLOSED_PROCESS,
-    AsymptoticBounds,
-    ClosedModel,
-    OnsetPNorm,
-    PNorm,
-)
+from calibrate.models.curves import CLOSED_MISFIT, CLOSED_PROCESS, AsymptoticBounds, ClosedModel, OnsetPNorm, PNorm
 
 SHARES = (0.05, 0.5, 0.95)
 DEPTHS = 2.0 ** np.arange(8)

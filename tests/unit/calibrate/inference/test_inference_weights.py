@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from calibrate.inference.nodes import Observed, Scale, table_of
 from calibrate.inference.parameters import MisfitProcess
+from calibrate.inference.tables import Observed, Scale, table_of
 from calibrate.inference.weights import Known, Weights, expected, normal_nodes, predictive, thinned, widened
-from calibrate.models.closed_models import OnsetPNorm
+from calibrate.models.curves import OnsetPNorm
 
 SHARES = (0.05, 0.5, 0.95)
 PROCESS = MisfitProcess(length=1.0, own=0.2)

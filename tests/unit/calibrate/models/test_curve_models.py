@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrate.models.choice import KINDS, model_named, models_of
-from calibrate.models.closed_models import ClosedModel, OnsetPNorm, PNorm
+from calibrate.models.curves import ClosedModel, OnsetPNorm, PNorm
 from qsim import Closed, Exponential, Station, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])

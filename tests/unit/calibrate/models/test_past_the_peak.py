@@ -9,7 +9,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import compare, fit, predict
-from calibrate.models.closed_models import Declining, OnsetPNorm, ScalabilityLaw, shows_decline
+from calibrate.models.curves import Declining, OnsetPNorm, ScalabilityLaw, shows_decline
 from measure import Clients, Sweep, load_dataset
 
 DEPTHS = np.array([1.0, 4, 8, 32, 64, 256, 512, 1024])

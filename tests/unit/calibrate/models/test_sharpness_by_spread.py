@@ -6,7 +6,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import fit, points_of
-from calibrate.models.closed_models import FINITE, SHARPNESS_MEDIAN, Declining, OnsetPNorm, sharpness_by_spread
+from calibrate.models.curves import FINITE, SHARPNESS_MEDIAN, Declining, OnsetPNorm, sharpness_by_spread
 from measure.sweep import Sweep
 
 UNKNOWN = float("nan")

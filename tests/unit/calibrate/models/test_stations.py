@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.closed_models import Copies, OnsetPNorm, PNorm
+from calibrate.models.curves import Copies, OnsetPNorm, PNorm
 from calibrate.models.structure import ServersAndDelay
 from qsim import Closed, Delay, Exponential, Station, solve
 

@@ -13,7 +13,7 @@ from calibrate import fit, from_datasheet
 from calibrate.fitting.own_load import measurements
 from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import Estimate
-from calibrate.models.closed_models import OnsetPNorm
+from calibrate.models.curves import OnsetPNorm
 from calibrate.models.memory_models import DelayLaw
 from calibrate.next import advice, fourth_point, next_load
 from calibrate.prediction.comparison_answer import next_text

@@ -1,12 +1,17 @@
-"""Few parameters that are not linear: a fixed quasi-random set of nodes, refined once around its weight.
+"""Two ways to a table of weights: nodes for few parameters that are not linear, and a linearised model for many.
 
-The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some parameters are fixed (a point mass)
-and the others are log-normal. In every stratum the nodes are evenly spread normal deviates. The first set covers the
-prior. Then the sizes of the misfit are processed from the largest down, as the posterior of a smaller one lies within
-that of a larger one. Where too few nodes carry the weight of a size, another set covers a normal distribution twice as
-wide as that weight or, where that is still too narrow, as the weight by a power of the likelihood.
-All nodes are weighted against all sets together (multiple importance sampling; Veach and Guibas 1995). For each node
-and each size, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
+**Nodes.** The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some parameters are fixed (a
+point mass) and the others are log-normal. In every stratum the nodes are evenly spread normal deviates. The first set
+covers the prior. Then the sizes of the misfit are processed from the largest down, as the posterior of a smaller one
+lies within that of a larger one. Where too few nodes carry the weight of a size, another set covers a normal
+distribution twice as wide as that weight or, where that is still too narrow, as the weight by a power of the
+likelihood. All nodes are weighted against all sets together (multiple importance sampling; Veach and Guibas 1995). For
+each node and each size, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
+
+**Linearised.** For a given misfit size s the logarithms of the parameters are nearly normal around the most probable
+ones, where the model is linear in them, so that parameters and misfit integrate out exactly (Laplace's method; MacKay,
+Information Theory, Inference, and Learning Algorithms, 2003, chapter 27). The sizes are tried from the largest down,
+each descent starts where the previous one ended, and each size is weighted by its evidence.
 """
 
 from __future__ import annotations
@@ -35,6 +40,9 @@ not below this share."""
 WHOLE = 10.0
 """From this effective number of nodes on, a refined set covers the weight itself and not that by a power."""
 
+REACH = 9.3
+"""Rows less probable than the heaviest by e to this power are dropped."""
+
 IMPROBABLE = 1e-5
 """Sizes below one that is less probable than a larger one by this factor are not refined."""
 
@@ -55,11 +63,9 @@ EVERYWHERE = (Stratum(1.0),)
 
 @dataclass(frozen=True)
 class Refining:
-    """How the nodes are refined.
-
-    ``wider`` is the width of a set over that of the weight, ``wider_by_power`` where it covers the weight by a power of
-    the likelihood; ``rounds`` is the most sets for one size of the misfit, ``enough`` the least effective number of
-    nodes, and ``rows`` the most rows of the table.
+    """The width of a set over that of the weight, ``by_power`` where it covers the weight by a power of the likelihood;
+    the most ``rounds`` of sets for a size of the misfit, the effective number of nodes that is ``enough``, and the most
+    ``rows`` of the table.
     """
 
     wider: float = 2.0
@@ -155,10 +161,7 @@ def _stratum(
     others: float = -math.inf,
     near: _Set | None = None,
 ) -> _Sets:
-    """The nodes of one stratum, set by set.
-
-    ``others`` is the log weight of other strata, and ``near`` a set of all parameters to begin with beside the prior.
-    """
+    """The nodes of one stratum; ``others`` is the log weight of other strata, ``near`` a set of nodes to begin with."""
     fixed = np.array([[stratum.fixed.get(p.name, 1.0)] for p in parameters])
     median, sd, low, high = np.reshape([_prior(parameters[i]) for i in free], (len(free), 4, 1)).swapaxes(0, 1)
 
@@ -200,10 +203,7 @@ def _log_weight(nodes: Sequence[_Nodes]) -> float:
 
 
 class _Sets:
-    """The nodes of one stratum, ``count`` of each set, at ``z`` (f, n) in standard deviations of the prior.
-
-    ``nodes`` are those of each set; ``weight`` (n,) is the prior's density over that of all sets together, at most 1.
-    """
+    """The ``nodes`` of one stratum, set by set, at ``z`` (f, n); ``weight`` (n,): prior over all sets."""
 
     def __init__(self, prior: _Set, count: int, nodes_at: Callable[[Array], _Nodes]) -> None:
         self._sets, self._count, self._nodes_at = [prior], count, nodes_at
@@ -292,10 +292,7 @@ def _log_densities(sets: Sequence[_Set], z: Array) -> Array:
 
 
 def _refined(z: Array, prior: Array, log_like: Array, worth: float, how: Refining = REFINING) -> _Set:
-    """A set around the weight of nodes z (f, n), or around that by a power of the likelihood with enough nodes.
-
-    ``prior`` (n,) are the weights without the likelihood, ``worth`` the effective number of nodes with it.
-    """
+    """A set around the weight of nodes z (f, n), or around that by a power of the likelihood with enough nodes."""
     weight = _by_power(prior, log_like - log_like.max(), worth, len(z), how.enough)
     middle = z @ weight
     apart = z - middle[:, None]
@@ -305,14 +302,10 @@ def _refined(z: Array, prior: Array, log_like: Array, worth: float, how: Refinin
 
 
 def _by_power(prior: Array, log_like: Array, worth: float, dimensions: int, enough: float = REFINING.enough) -> Array:
-    """Weights (n,) that sum to 1, by the greatest power of the likelihood, of ``POWERS``, with enough nodes.
-
-    A power narrows the likelihood in each dimension by its root, and so changes the effective number of nodes by as
-    much: the first power tried is where that would be enough.
-    """
+    """Weights (n,) that sum to 1, by the greatest power of the likelihood, of ``POWERS``, with enough nodes."""
     low, high, found = 0, POWERS, prior
     above, below = math.log(len(prior) / enough), math.log(worth / enough)
-    at = POWERS - 2 * below / dimensions * POWERS / LEAST_LOG_POWER
+    at = POWERS - 2 * below / dimensions * POWERS / LEAST_LOG_POWER  # as each dimension narrows by the power's root
     while high - low > 1:
         at = min(max(round(at), low + 1), high - 1)
         tried = _exp(math.exp(LEAST_LOG_POWER * (1 - at / POWERS)) * log_like) * prior
@@ -332,10 +325,7 @@ def _exp(logs: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """The evidence of every curve and every size of the misfit, with the scale integrated out.
-
-    ``basis`` (k, k) makes the residuals independent, of variances size^2 + ``extra`` (k,), for every size.
-    """
+    """The evidence of curves; ``basis`` (k, k) makes residuals independent, of variances size^2 + ``extra`` (k,)."""
 
     observed_log: Array
     basis: Array
@@ -375,17 +365,13 @@ class _Evidence:
         return np.asarray(height if self.scale is None else height - 0.5 * np.log(self.scale_precision))[:, None]
 
     def of_curves(self, log_curves: Array) -> tuple[Array, Array]:
-        """For curves (n, k): log evidence (sizes, n), the prior of the sizes included, and centres of the log scale.
-
-        The squares are taken around each curve's mean miss: far from it they would lose their digits, and curves that
-        fit a single point exactly would differ by rounding.
-        """
+        """For curves (n, k): log evidence (sizes, n), the prior of the sizes included, and centres of the log scale."""
         missed = self.observed_log - log_curves
         if self.scale is None:
             squares = self._precision @ ((missed @ self.basis.T) ** 2).T
             return self._log_height - 0.5 * squares, np.zeros_like(squares)
         near = missed @ np.full(missed.shape[1], 1 / missed.shape[1])
-        missed -= near[:, None]
+        missed -= near[:, None]  # far from the mean miss, squares would lose their digits
         free = self.basis @ missed.T
         known, total, prior = self.scale.sd**-2.0, self.scale_precision[:, None], self.scale.mean - near
         pulled = (self._precision * self._unit) @ free + known * prior
@@ -413,5 +399,104 @@ def _table(
     return Weights(kept, sizes[size], weight, directions, evidence, scale)
 
 
-REACH = 9.3
-"""Rows less probable than the heaviest by e to this power are dropped."""
+# --- many parameters: linearised -------------------------------------------------------------------------------------
+
+STEPS, CLOSE = 60, 1e-3
+"""A descent ends after this many steps, or where the next one is shorter than this in posterior standard deviations."""
+
+SCALES = (4, 2, 1, 1 / 2, 1 / 4, 1 / 16, 1 / 128, 1 / 2048)
+"""Multiples of each Gauss-Newton step that are tried; the best one is used."""
+
+SHIFT = 1e-5
+"""The step of a numerical derivative, in logarithms."""
+
+
+def linearised(
+    parameters: Sequence[Parameter],
+    predict_log: Callable[[Array], Array],
+    observed: Observed,
+    process: MisfitProcess,
+    misfit: MisfitPrior,
+) -> Weights:
+    """The table of weights, a row for each misfit size; its directions are those of all parameters.
+
+    Every parameter needs a prior, at whose median the descent begins; ``predict_log`` maps parameters (n, d) in natural
+    units to logarithms (n, k) of what would be observed.
+    """
+    prior = _Prior.of(parameters)
+    sizes, log_prior = misfit.sizes()
+    correlation = process.seen(observed.used).among(observed.used)
+    theta = prior.start
+    rows: list[Array] = []
+    evidence, spread = [], []
+    for size in sizes:
+        if len(rows) > 1:  # extrapolate: the most probable parameters change steadily with the size
+            before, last = rows[-2:]
+            theta = np.clip(2 * last - before, prior.low, prior.high)
+        covariance = size**2 * correlation + np.diag(observed.noise**2)
+        theta, factor, log_evidence = _descend(theta, prior, predict_log, observed.log, covariance)
+        rows.append(theta)
+        spread.append(factor)
+        evidence.append(log_evidence)
+    return Weights.of(np.exp(rows), sizes, np.array(evidence) + log_prior, np.array(spread))
+
+
+def most_probable(parameters: Sequence[Parameter], predict_log: Callable[[Array], Array], observed: Observed) -> Array:
+    """The most probable parameters (d,) where measurements miss the model by their ``noise`` alone."""
+    prior = _Prior.of(parameters)
+    theta, _, _ = _descend(prior.start, prior, predict_log, observed.log, np.diag(observed.noise**2))
+    return np.exp(theta)
+
+
+class _Prior(NamedTuple):
+    """Centres, precisions and bounds of the log parameters, (d,) each."""
+
+    centre: Array
+    precision: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, parameters: Sequence[Parameter]) -> _Prior:
+        """The priors of parameters, each of which needs one."""
+        known = [(p.prior_median, (p.prior_log_sd or np.nan) ** -2.0, p.low, p.high) for p in parameters]
+        median, precision, low, high = np.array(known, dtype=float).T
+        return cls(np.log(median), precision, np.log(low), np.log(high))
+
+    @property
+    def start(self) -> Array:
+        """The centres, inside the bounds."""
+        return np.clip(self.centre, self.low, self.high)
+
+
+def _descend(
+    theta: Array, prior: _Prior, predict_log: Callable[[Array], Array], observed: Array, covariance: Array
+) -> tuple[Array, Array, float]:
+    """The most probable log parameters (d,), a factor (d, d) of their covariance, and the log evidence."""
+    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+    for _ in range(STEPS):
+        log_curve, slopes = _curve_and_slopes(theta, prior, predict_log)
+        missed, slopes = whiten @ (observed - log_curve), whiten @ slopes
+        from_centre = theta - prior.centre
+        cost = float(missed @ missed + prior.precision @ from_centre**2)
+        precision = slopes.T @ slopes + np.diag(prior.precision)
+        step = np.linalg.solve(precision, slopes.T @ missed - prior.precision * from_centre)
+        if step @ precision @ step < CLOSE**2:
+            break
+        tried = np.clip(theta + np.outer(SCALES, step), prior.low, prior.high)
+        costs = (((observed - predict_log(np.exp(tried))) @ whiten.T) ** 2).sum(axis=1)
+        costs += (tried - prior.centre) ** 2 @ prior.precision
+        best = int(costs.argmin())
+        if not costs[best] < cost:
+            break
+        theta = tried[best]
+    factor = np.linalg.inv(np.linalg.cholesky(precision)).T
+    evidence = -0.5 * cost + np.log(whiten.diagonal()).sum() + np.log(np.abs(factor.diagonal())).sum()
+    return theta, factor, float(evidence + 0.5 * np.log(prior.precision).sum())
+
+
+def _curve_and_slopes(theta: Array, prior: _Prior, predict_log: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """The log predictions (k,) and their derivatives (k, d); a parameter at a bound is shifted away from it."""
+    shift = np.where(theta + SHIFT > prior.high, -SHIFT, SHIFT)
+    log_curve, *shifted = predict_log(np.exp(np.vstack([theta, theta + np.diag(shift)])))
+    return log_curve, np.asarray((shifted - log_curve).T / shift)
