@@ -10,8 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from measure.loads.arrival_rate import ArrivalRate, Gaps, PeakShare
-from measure.loads.base import Load, LoadKind, ThroughputLoad
-from measure.loads.closed_loads import Clients, ClosedLoad, CountedLoad, Depth, Outstanding, counted_in
+from measure.loads.base import (
+    Clients,
+    ClosedLoad,
+    CountedLoad,
+    Depth,
+    Load,
+    LoadKind,
+    Outstanding,
+    ThroughputLoad,
+    counted_in,
+)
 from measure.loads.memory_loads import Bandwidth, BufferSize, InjectedDelay, MemoryLoad
 from qsim.errors import InvalidParameterError
 

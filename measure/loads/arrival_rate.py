@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from measure.loads.base import LoadKind, ThroughputLoad
-from measure.loads.closed_loads import ClosedLoad
+from measure.loads.base import ClosedLoad, LoadKind, ThroughputLoad
 from measure.units import format_rate
 from qsim.errors import InvalidParameterError
 
