@@ -123,12 +123,14 @@ class NextLoad:
         return now - then >= 2 * LEAST_GAIN and then <= NARROWER * now
 
     def gain(self, printed: Knee | None = None) -> str:
-        """The expected widths of the bands, and of the knee's interval, of a fit to all points with the new one.
+        """The widths of bands and knee that become narrower in a fit to all points with the new one; may be empty.
 
-        What becomes narrower by next to nothing is left out, so that the text may be empty, and the knee where another
-        one is ``printed``, such as that of a fit to some of the points, unless it alone becomes narrower.
+        The knee is left out where another one is ``printed``, as of a fit to some points, unless it alone is narrower.
         """
-        now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
+        now, then = (
+            f"±{format_percent(100 * width)}" if width <= MOST_PERCENT else f"a factor of {1 + width:.2g} either way"
+            for width in (self.half_width_now, self.half_width_then)
+        )
         over = self.load_type.place(" to ".join(map(self.load_type.text, self.over)))
         gains = [f"bands of about {then}, not {now}, at {over}"] if self.narrows_bands else []
         same = printed is None or (printed.low, printed.high) == self.knee_now
@@ -145,26 +147,16 @@ class NextLoad:
         return ": ".join(filter(None, [f"measure {self.where} next", self.gain()]))
 
 
-def _half_width_text(width: float) -> str:
-    """``±8.3 %``, and beyond one half ``a factor of 4.6 either way``."""
-    return f"±{format_percent(100 * width)}" if width <= MOST_PERCENT else f"a factor of {1 + width:.2g} either way"
-
-
 def advice(points: Points, between_runs: float = 0.0) -> NextLoad | None:
     """The load to measure next, by all of ``points``: never one of them. None where nothing would tell enough.
 
     ``between_runs`` is that of the fit whose knee is printed: what moves between runs, which its interval holds.
 
-    >>> from calibrate.points import points_of
-    >>> from measure import load_dataset
-    >>> advice(points_of(load_dataset("003-ssd-read"), "32 KiB read")).where
-    'depth 1'
     """
     if len(points) < points.load_type.least_points:
         return None
     made = fit_points(points, model_for(points, None))
-    made = replace(made, between_runs=max(made.between_runs, between_runs))
-    return next_load(made, measured=points.load.tolist())
+    return next_load(replace(made, between_runs=max(made.between_runs, between_runs)), measured=points.load.tolist())
 
 
 def next_load(
@@ -193,21 +185,19 @@ def next_load(
     over = np.unique(np.concatenate([candidates, _candidates(fit)]))
     found = _Design(fit, over)
     shares = found.of_curve if chosen == "curve" else found.of_knee
-    at = np.searchsorted(over, candidates)
-    best = int(at[first_highest(shares[at])])
+    best = float(candidates[first_highest(shares[np.searchsorted(over, candidates)])])
     if goal is None and (third := third_depth(fit, candidates)) is not None:
-        best = int(np.searchsorted(over, third))
+        best = third
     elif goal is None and len(fit.used) == 3 and (fourth := fourth_point(fit, candidates.tolist())) is not None:
-        best = int(np.searchsorted(over, fourth))
-    wanted = found.described(best, chosen)
+        best = fourth
+    wanted = found.described(int(np.searchsorted(over, best)), chosen)
     return wanted if loads is not None or wanted.gain() else None
 
 
 def third_depth(fit: Fit, candidates: Array) -> float | None:
     """The third depth after depth 1 and a deeper one: of the ``candidates`` between, the nearest to N* = R1 X.
 
-    On public sweeps it is as good as depth 8 and never worse. None for any other fit, where no candidate is near, and
-    where the deeper of the two hardly saturates the device: then a deeper one is needed.
+    None for any other fit, where no candidate is near, and where the deeper one hardly saturates the device.
     """
     points = fit.points
     if points is None or not isinstance(fit.load_type, ClosedLoad) or len(fit.used) != 2 or min(fit.used) > 1:
@@ -225,10 +215,7 @@ class _Design:
 
     def __init__(self, fit: Fit, loads: Array) -> None:
         self.fit, self.loads = fit, loads
-        what: Literal["throughput", "response"] = (
-            "response" if isinstance(fit.load_type, ThroughputLoad) else "throughput"
-        )
-        expected = measurements(fit, loads, what)
+        expected = measurements(fit, loads, "response" if isinstance(fit.load_type, ThroughputLoad) else "throughput")
         covariance = expected.covariance
         self.variance, self.noise = np.maximum(covariance.diagonal(), 1e-12), expected.noise
         self.taken = (covariance**2 / self.variance[:, None]).sum(axis=1)
@@ -266,11 +253,10 @@ class _Design:
         wide = NormalDist().inv_cdf(0.5 + self.fit.level / 2)
         variance, left = self.variance.mean(), max(0.0, 1 - self.of_curve[best])
         now, then = (float(np.sqrt(share * variance + self.noise**2)) for share in (1.0, left))
-        knee = self.fit.knee
-        ends = None if knee.load is None or knee.low is None or knee.high is None else (knee.low, knee.high)
-        power = float(np.sqrt(1 - self.of_knee[best]))
-        narrower = None
-        if ends is not None and knee.load is not None:
+        knee, power = self.fit.knee, float(np.sqrt(1 - self.of_knee[best]))
+        ends = narrower = None
+        if knee.load is not None and knee.low is not None and knee.high is not None:
+            ends = (knee.low, knee.high)
             narrower = (knee.load * (ends[0] / knee.load) ** power, knee.load * (ends[1] / knee.load) ** power)
         return NextLoad(
             float(self.loads[best]),
@@ -300,10 +286,9 @@ def _candidates(fit: Fit) -> Array:
 
 
 def recommended(depths: Sequence[float], count: int) -> list[float]:
-    """The measured ``depths`` nearest (by ratio) to the recommended two or three, ascending.
+    """The measured ``depths`` nearest (by ratio) to the recommended two or three, ascending: shallow ones, if any.
 
-    Depths where throughput may fall again are used only without others. Where one depth is the nearest to all, the
-    least and the deepest.
+    Where one depth is the nearest to all, the least and the deepest.
 
     >>> recommended([1.0, 2, 4, 8, 16, 32, 64, 128], 3), recommended([16.0, 64, 256], 2)
     ([1.0, 8.0, 64.0], [16.0, 256.0])
@@ -373,7 +358,12 @@ def fourth_point(fit: Fit, loads: Sequence[float]) -> float | None:
         return None
     candidates = np.array(sorted(set(loads)), dtype=float)
     fresh = unmeasured(candidates, np.array(fit.used), NEW_DELAY if isinstance(fit.load_type, InjectedDelay) else 0.0)
-    shares = _shares_of_peak(fit, fresh)
+    if isinstance(fit.load_type, Bandwidth):  # the peak lies just below the wall of the latency curve
+        shares = fresh / max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
+    else:
+        row = fit.table.most_probable[None, :]
+        throughput = fit.curve_model.curve(row, np.append(fresh, min(fit.used)))[0][0]
+        shares = throughput[:-1] / throughput[-1]
     useful = (WITHIN[0] <= shares) & (shares <= WITHIN[1])
     return float(fresh[useful][first_lowest(np.abs(shares[useful] - FOURTH))]) if useful.any() else None
 
@@ -387,15 +377,6 @@ def unmeasured(loads: Array, measured: Array, least: float = 0.0) -> Array:
     apart = np.abs(loads[:, None] - measured[None, :])
     far = apart > np.maximum(NEW * np.maximum(loads[:, None], measured[None, :]), least)
     return np.asarray(loads[far.all(axis=1)])
-
-
-def _shares_of_peak(fit: Fit, loads: Array) -> Array:
-    """The bandwidth predicted at ``loads`` (m,) over the highest, which over delays is that of the shortest."""
-    if isinstance(fit.load_type, Bandwidth):  # the peak lies just below the wall of the latency curve
-        return loads / max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
-    values = fit.table.most_probable[None, :]
-    throughput = fit.curve_model.curve(values, np.append(loads, min(fit.used)))[0][0]
-    return np.asarray(throughput[:-1] / throughput[-1])
 
 
 DEPTHS: tuple[int, ...] = tuple(int(n) for n in np.unique(np.round(2 ** (np.arange(33) / 4))))

@@ -31,7 +31,6 @@ from measure.sweep import IN_BURSTS, WOKEN_LATE, Sweep, histograms
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from measure.formats.fio.latency_bins import Histogram
@@ -103,8 +102,8 @@ class ClosedFacts(Facts):
     ``woken_late_s`` (m,) are the machine's mean wakeup delays, ``unsteady`` (m,) the relative changes of throughput
     during runs that were not steady, ``latency_cv`` (m,) the standard deviation of the latency over its mean.
     ``host_cpu_s`` (m,) is the host's processor time per request, ``jobs`` (m,) the number of fio's jobs,
-    ``block_bytes`` the block size, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
-    ``kind_is_known``: what keeps the requests in flight was told, or found.
+    ``link_bytes_per_s`` the bandwidth that two block sizes both reach. ``kind_is_known``: the kind of load was told, or
+    found.
     """
 
     alone: LoneRequests | None = None
@@ -214,8 +213,7 @@ class Points:
     def mask(self, use: Sequence[float]) -> Mask:
         """True (m,) for the points at the loads ``use``. DataError where one was not measured."""
         wanted = list(use)
-        missing = [n for n in wanted if not self._is_at(n).any()]
-        if missing:
+        if missing := [n for n in wanted if not self._is_at(n).any()]:
             raise DataError(
                 f"{self.series or 'this sweep'} has no point at load {', '.join(f'{n:g}' for n in missing)}; "
                 f"it has: {self.load_type.texts(self.load)}"
@@ -249,11 +247,7 @@ class Points:
         return replace(first, also=tuple(others))
 
     def _by_littles_law(self, curve: Points, load: ClosedLoad) -> Points:
-        """The points with N / X instead of latencies that break N = X R badly on a closed ``curve``, and a note.
-
-        It corrects single points, or all where one unit is wrong by a power of 1000. Where half of the curve breaks
-        the law otherwise, its loads may be wrong, and the latencies stay.
-        """
+        """The points with N / X where a latency breaks N = X R on a closed ``curve`` that else holds it, and notes."""
         known = np.all([curve.measured(figure) for figure in ORIGIN], axis=0)
         lacking = ~self.measured("latency_s")
         chosen = self
@@ -294,8 +288,7 @@ class Points:
     def noise(self) -> tuple[Array, Array]:
         """Relative standard errors (m,) of the mean throughputs and of the mean response times; 0 where unknown.
 
-        For closed sweeps at least the sampling error. For open sweeps also by ``error_of_mean``, which uses the least
-        response time of these points, so choose the calibration points first.
+        At least the error of sampling, of open sweeps by the least response of these points: choose them first.
         """
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
@@ -355,6 +348,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
             f"{sweep.name or one.series[0]}: {load.name} = {highest:g} (series {one.series[0]!r}) is "
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
+    not_all_measured = set(ORIGIN.values()) <= means.keys()
     made = Points(
         one.series[0],
         one.load_type,
@@ -367,7 +361,8 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         source=sweep.name or sweep.provenance.source,
         requests=_requests(one),
         facts=facts,
-        **_origins(means),
+        origin=np.column_stack([means[c] for c in ORIGIN.values()]) if not_all_measured else None,
+        published=np.column_stack([means[c] for c in PUBLISHED.values()]) if not_all_measured else None,
     )
     made = _served(made) if isinstance(load, ArrivalRate) else made
     also = tuple(_points_of(other, one.series[0]) for other in one.also if one.series[0] in other.series)
@@ -375,10 +370,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
 
 
 def _served(points: Points) -> Points:
-    """The points whose requests all came; of the others the throughput is the capacity, and no response is known.
-
-    Their queue grew as long as the run lasted, and their response time with it.
-    """
+    """The points whose requests all came; of the others the throughput is the capacity, and no response is known."""
     asked = points.load if points.asked is None else points.asked
     requests = np.full(len(points), np.inf) if points.requests is None else np.nan_to_num(points.requests, nan=np.inf)
     least = 1 - np.fmax(UNSERVED, 3 / np.sqrt(requests))  # three standard errors of a Poisson count
@@ -400,31 +392,21 @@ def _served(points: Points) -> Points:
     return replace(points, facts=facts, notes=(*points.notes, note)).at(~behind)
 
 
-def _origins(means: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of points that were not all measured: the origins, and what was published."""
-    if not set(ORIGIN.values()) <= means.keys():
-        return {}
-    origin, published = (np.column_stack([means[c] for c in columns.values()]) for columns in (ORIGIN, PUBLISHED))
-    return {"origin": origin, "published": published}
-
-
 def _requests(one: Sweep) -> Array | None:
     """Completed requests at each load; of a closed load only where every row says it."""
-    rows = one.points
-    if "requests" not in rows or isinstance(one.load_type, MemoryLoad):
+    rows, load = one.points, one.load_type
+    if "requests" not in rows or isinstance(load, MemoryLoad):
         return None
-    if isinstance(one.load_type, ClosedLoad) and rows["requests"].isna().any():
-        return None
-    return rows.groupby("load", sort=True)["requests"].sum(min_count=1).to_numpy(float)
+    lacking = isinstance(load, ClosedLoad) and rows["requests"].isna().any()
+    return None if lacking else rows.groupby("load", sort=True)["requests"].sum(min_count=1).to_numpy(float)
 
 
 def _open_facts(one: Sweep) -> OpenFacts:
     """The requested rates; a service's load is known by its kind."""
-    p99 = _over_the_mean(one, "latency_p99_s")
-    if "asked_rate_per_s" not in one.points:
-        return OpenFacts(of_service=ORIGIN_OF_KIND in one.provenance.details, latency_p99=p99)
-    asked = one.points.groupby("load", sort=True)["asked_rate_per_s"].first().to_numpy(float)
-    return OpenFacts(asked, latency_p99=p99)
+    p99, asked = _over_the_mean(one, "latency_p99_s"), None
+    if "asked_rate_per_s" in one.points:
+        asked = one.points.groupby("load", sort=True)["asked_rate_per_s"].first().to_numpy(float)
+    return OpenFacts(asked, asked is None and ORIGIN_OF_KIND in one.provenance.details, latency_p99=p99)
 
 
 def _over_the_mean(one: Sweep, column: str) -> Array | None:
@@ -455,30 +437,22 @@ def _closed_facts(one: Sweep, sweep: Sweep) -> ClosedFacts:
     if (blocks == blocks[0]).all():
         found["block_bytes"] = float(blocks[0])
         if (sweep.points["block_bytes"] != blocks[0]).any():
-            found["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
+            alike = sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])]
+            most = (alike["throughput_per_s"] * alike["block_bytes"]).groupby(alike["block_bytes"]).max().nlargest(2)
+            if len(most) > 1 and most.max() <= ONE_LINK * most.min():
+                found["link_bytes_per_s"] = float(most.max())
     return ClosedFacts(**found)
 
 
-def _link(rows: pd.DataFrame) -> float | None:
-    """The common bandwidth of the two block sizes with the highest ones; None where these differ, or with one size."""
-    most = (rows["throughput_per_s"] * rows["block_bytes"]).groupby(rows["block_bytes"]).max().nlargest(2)
-    return float(most.max()) if len(most) > 1 and most.max() <= ONE_LINK * most.min() else None
-
-
 def _lone_requests(sweep: Sweep, found: Sequence[Histogram]) -> LoneRequests | None:
-    """The latencies at depth 1 of a closed sweep of one series; None without depth 1 or a spread of latencies.
-
-    The scv is the mean over repeats. Without a histogram the mean latency replaces the shortest, which is right for
-    constant times.
-    """
+    """The latencies at depth 1 of one series, scvs averaged over repeats; None without depth 1 or their spread."""
     table = sweep.points
     known = (table["load"].to_numpy() == 1) & table["latency_sd_s"].notna().to_numpy()
     if not known.any():
         return None
     rows = table[known]
-    shortest = [h.quantile(SHORTEST) for h in found]
-    scv = float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean())
-    return LoneRequests(scv, float(np.median(shortest or rows["latency_s"].tolist())))
+    shortest = [h.quantile(SHORTEST) for h in found] or rows["latency_s"].tolist()  # the mean of constant times
+    return LoneRequests(float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean()), float(np.median(shortest)))
 
 
 def _law_of(alone: Sequence[Histogram]) -> dict[str, Any] | None:
@@ -498,9 +472,7 @@ def _law_of(alone: Sequence[Histogram]) -> dict[str, Any] | None:
 def error_of_mean(response: Array, requests: Array) -> Array:
     """Relative standard errors (m,) of mean response times (m,), each over ``requests`` (m,), NaN where unknown.
 
-    They are approximate: the utilization follows from the ratio of each response time to the least, as in M/M/1,
-    where that is 1 / (1 - rho) if no request waits at the least rate. With several servers, another law of service or
-    waits at the least rate, the true error may be larger or smaller.
+    They are approximate: as in M/M/1, a response over the least is taken for 1 / (1 - rho).
     """
     idle = response.min() / response
     return np.asarray((2 - idle) / idle / np.sqrt(np.maximum(requests, 1.0)))

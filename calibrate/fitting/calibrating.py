@@ -1,15 +1,10 @@
-"""Calibrates a device model on points of a sweep or on a data sheet, and says what speaks against the fit.
-
-What does are findings of the audit, points that the curve is far from, and unsteady points off the course of the
-others, which ``qsim knee`` leaves out.
-"""
+"""Calibrates a device model on points of a sweep or on a data sheet, and says what speaks against the fit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -225,8 +220,7 @@ def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     >>> [finding.check for finding in doubts_about(fit(sweep), sweep)]
     []
     """
-    known = [f for f in audit(sweep, fit.series) if matters(f)]
-    return (*known, *missing_its_own_points(fit))
+    return (*filter(matters, audit(sweep, fit.series)), *missing_its_own_points(fit))
 
 
 def judged(fit: Fit, sweep: Sweep) -> Fit:
@@ -263,53 +257,41 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
     """Findings where the curve is far from its calibration points: the model does not fit this device."""
     if not fit.is_far_off:
         return ()
-    missed, response = fit.missed, isinstance(fit.load_type, ThroughputLoad)
-    worst = int(missed.argmax())
+    missed, load = fit.missed, fit.load_type
+    worst, figure = int(missed.argmax()), "response time" if isinstance(load, ThroughputLoad) else "throughput"
+    poisson = isinstance(load, ArrivalRate) and load.gaps == "poisson" and ORIGIN_OF_KIND not in fit.details
+    gaps = "Poisson arrivals were assumed; if the requests were sent in even gaps, say so: --columns gaps=paced. Else "
     return (
         Finding(
             "misses-its-points",
             "warning",
-            f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
-            f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place_of(fit.used[worst])}.",
+            f"the model {fit.model} misses the {figure} that it was calibrated on by {100 * missed[worst]:.0f} % at "
+            f"{load.place_of(fit.used[worst])}.",
             "what the model assumes is not true of this device, or the points are not of one device.",
-            f"{_even_gaps(fit, worst)}see the other models: qsim compare DATA --report FILE.",
+            f"{gaps if poisson and fit.over_measured[worst] >= 1 else ''}see the other models: qsim compare DATA "
+            "--report FILE.",
             fit.series,
             float(fit.used[worst]),
         ),
     )
 
 
-def _even_gaps(fit: Fit, worst: int) -> str:
-    """What to say where Poisson arrivals are assumed, and would have waited longer at the ``worst`` point."""
-    load = fit.load_type
-    told = not isinstance(load, ArrivalRate) or load.gaps != "poisson" or ORIGIN_OF_KIND in fit.details
-    if told or fit.over_measured[worst] < 1:
-        return ""
-    return "Poisson arrivals were assumed; if the requests were sent in even gaps, say so: --columns gaps=paced. Else "
-
-
 def on_course(sweep: Sweep) -> list[float]:
-    """The loads of one curve without those that are unsteady or off its course.
+    """The loads of one curve without those that the audit flags against their neighbours.
 
-    A point is left out where the audit flags it against its neighbours, or where its run was not steady and the other
-    points predict another throughput. The lightest load stays: it alone tells the idle latency, of which the others are
-    no witness.
+    Without such, one whose run was not steady and of which the others predict another throughput. The lightest load
+    stays: it alone tells the idle latency.
     """
     points = sweep.points.sort_values("load")
     loads = list(dict.fromkeys(points["load"].tolist()))
     off = set(points["load"][flag_outliers(points) == "curve"]) - {loads[0]}
-    if not off:
-        unsteady = (n for n in _unsteady(points) if n != loads[0])
-        off = set(islice((n for n in unsteady if not _as_the_others_say(sweep, n, loads)), 1))
+    for load in [] if off else [n for n in _unsteady(points) if n != loads[0]]:
+        _, low, high = fit(sweep, [n for n in loads if n != load]).predict([load], refuse=False).throughput_band(0)
+        if not low <= float(points["throughput_per_s"][points["load"] == load].mean()) <= high:
+            off = {load}
+            break
     kept = [n for n in loads if n not in off]
     return kept if len(kept) >= FEWEST_POINTS - 1 else loads
-
-
-def _as_the_others_say(sweep: Sweep, load: float, loads: Sequence[float]) -> bool:
-    """Whether the throughput at a load lies in the band that the points at the other ``loads`` predict."""
-    _, low, high = fit(sweep, [n for n in loads if n != load]).predict([load], refuse=False).throughput_band(0)
-    points = sweep.points
-    return low <= float(points["throughput_per_s"][points["load"] == load].mean()) <= high
 
 
 def _unsteady(points: pd.DataFrame) -> list[float]:
@@ -371,12 +353,13 @@ def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVE
     sheet = Points("data sheet", Depth(), one, rate, time, one, off, off, source="data sheet")
     made = fit_points(sheet, model, level=level, peak_per_s=peak_iops)
     from_sheet = f"from the data sheet, assumed right to {100 * TOLERANCE:g} %"
-    parameters = {
-        name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
+    told = {"R1": idle_latency, "Xmax": peak_iops, "N*": idle_latency * peak_iops}
+    given = {
+        name: replace(e, estimate=told[name], note=from_sheet, identified=True)
+        if name in told
+        else replace(e, note="assumed, not measured", identified=False)
         for name, e in estimates(model, made.table, {}, level).items()
     }
     details = {SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}}
-    told = {"R1": idle_latency, "Xmax": peak_iops, "N*": idle_latency * peak_iops}
-    given = {name: replace(e, estimate=told.get(name, e.estimate)) for name, e in parameters.items()}
     unmeasured = replace(made, **NOTHING_USED, points=None, known_peak_per_s=None)
     return replace(unmeasured, given=given, details=details, notes=(BEFORE,))

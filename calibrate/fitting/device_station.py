@@ -20,7 +20,6 @@ from calibrate.fitting.fit import PRESENT, Fit
 from calibrate.fitting.own_load import DELAYS, GAMMA_WEIGHTS, GAMMAS, collapses_beyond, drawn_devices, own_curve
 from calibrate.fitting.predicted_curve import grid
 from calibrate.inference.parameters import Array
-from calibrate.inference.weights import Weights
 from calibrate.models.open_models import OpenModel
 from calibrate.models.structure import ServersAndDelay, servers_and_think
 from calibrate.points import SHORTEST, ClosedFacts, LoneRequests, Points
@@ -185,6 +184,11 @@ def law_of(fit: Fit, mean: float) -> tuple[Distribution, str]:
     return law.scaled(mean / law.mean), "service as the histogram of depth 1"
 
 
+def gamma_law(mean: float, scv: float) -> Distribution:
+    """The gamma law with this mean and scv; constant times where that is next to nothing."""
+    return Gamma(mean, scv) if scv > LEAST_SCV else Deterministic(mean)
+
+
 def _open_station(fit: Fit, model: OpenModel, visits: float, name: str) -> DeviceStation:
     """M/G/c with the most probable whole number of servers, and the medians given that number."""
     given = model.given(fit.table.values)
@@ -196,9 +200,8 @@ def _open_station(fit: Fit, model: OpenModel, visits: float, name: str) -> Devic
         float(np.exp(np.average(np.log(v[rows]), weights=fit.table.weight[rows])))
         for v in (given["c"] / given["Xmax"], np.maximum(given["cs2"], LEAST_SCV / 10))
     )
-    law: Distribution = Deterministic(service_s) if scv < LEAST_SCV else Gamma(service_s, scv)
     return DeviceStation(
-        law,
+        gamma_law(service_s, scv),
         servers=int(servers),
         visits=visits,
         queues="random" if model.a_queue_each and servers > 1 else "shared",
@@ -211,9 +214,8 @@ def _open_station(fit: Fit, model: OpenModel, visits: float, name: str) -> Devic
 def structure_queue(fit: Fit, n: int) -> Network:
     """``n`` requests on the delay and the servers behind the curve; DataError where the points do not determine them.
 
-    Means determine c servers of mean service S and a delay Z. The host and the link are separate parts of Z where they
-    were measured: the host by fio's processor time of a request and its number of jobs, the link by the bandwidth that
-    two block sizes both reach. Unmeasured parts stay within Z, and a remark says what would measure them.
+    Host and link are parts of the delay: the host by fio's processor time of a request and its number of jobs, the link
+    by the bandwidth that two block sizes both reach. A remark says what would measure the others.
     """
     points = points_again(fit)
     known = servers_and_think(points, fit.level)
@@ -222,11 +224,8 @@ def structure_queue(fit: Fit, n: int) -> Network:
         raise DataError(f"{fit.series or 'the fit'} does not determine its stations: {why}")
     servers, service, delay = (float(known[name].estimate or 0.0) for name in ("c", "S", "Z"))
     table = ServersAndDelay(round(servers)).weights(points)
-    own = float(table.weight @ table.values[:, 3]) > 0.5
-    scv = float(table.weight @ table.values[:, 4])
-    law: Distribution = Gamma(service, scv) if scv > LEAST_SCV else Deterministic(service)
-    if points.closed.alone is None:
-        law = Exponential(service)
+    own, scv = (float(table.weight @ table.values[:, column]) for column in (3, 4))
+    law: Distribution = gamma_law(service, scv) if points.closed.alone is not None else Exponential(service)
     way, unknown = dict[str, Station](), ""
     if not isinstance(fit.load_type, CountedLoad):
         way, unknown = _way(points.closed, servers / service, fit.series or "the fit")
@@ -234,7 +233,7 @@ def structure_queue(fit: Fit, n: int) -> Network:
     device = DeviceStation(
         law,
         servers=round(servers),
-        queues="random" if own and servers > 1 else "shared",
+        queues="random" if own > 0.5 and servers > 1 else "shared",
         fit=fit,
         law=f"scv {law.scv:.2g}{unknown}",
     )
@@ -242,10 +241,7 @@ def structure_queue(fit: Fit, n: int) -> Network:
 
 
 def _way(known: ClosedFacts, peak: float, name: str) -> tuple[dict[str, Station], str]:
-    """Host and link where they were measured, and how to measure the others; ``peak`` is the device's.
-
-    Raises DataError where one of them is the bottleneck, so that the curve is not the device's.
-    """
+    """Host and link where they were measured, and how to measure the others; DataError where one limits the curve."""
     found, unknown = dict[str, Station](), list[str]()
     if known.host_cpu_s is not None and known.jobs is not None and np.ptp(known.jobs) == 0:
         found["host"] = Station(Exponential(float(np.median(known.host_cpu_s))), servers=round(float(known.jobs[0])))
@@ -285,25 +281,15 @@ def points_again(fit: Fit) -> Points:
         load = np.unique([1.0, max(round(knee), 2.0), max(round(8 * knee), 16.0)])
         rate, noise = own_curve(fit, load).throughput_per_s, np.full(len(load), SHEET_NOISE)
     law = None if fit.law is None else law_from_dict(fit.law)
-    return Points(
-        fit.series,
-        fit.load_type,
-        load,
-        rate,
-        load / rate,
-        np.ones(len(load)),
-        noise,
-        noise,
-        source=fit.source,
-        facts=ClosedFacts(None if law is None else LoneRequests(law.scv, law.quantile(SHORTEST))),
-    )
+    facts = ClosedFacts(None if law is None else LoneRequests(law.scv, law.quantile(SHORTEST)))
+    columns = (load, rate, load / rate, np.ones(len(load)), noise, noise)
+    return Points(fit.series, fit.load_type, *columns, source=fit.source, facts=facts)
 
 
 def draws_of(fit: Fit, count: int, seed: int | list[int] = 0) -> list[Fit]:
-    """``fit.draws``: fits of one row each, from the representative rows of the table of weights, in random order.
+    """``fit.draws``: fits of one representative row each, in random order, each one device in one run.
 
-    Each is one device in one run: the misfit, and the variation between runs, are drawn for it, so that a measured N*
-    is as uncertain over the draws as in the fit. For a service each also has a load from which its throughput falls.
+    Its misfit, its variation between runs and, for a service, the load from which its throughput falls are drawn too.
     """
     if isinstance(count, bool) or count != int(count) or count < 1:
         raise InvalidParameterError("k", f"must be a whole number of draws, 1 or more, not {count!r}", value=count)
@@ -325,7 +311,7 @@ def draws_of(fit: Fit, count: int, seed: int | list[int] = 0) -> list[Fit]:
         made.append(
             replace(
                 fit,
-                table=_one_row(one, values),
+                table=replace(one, values=values, directions=np.zeros((1, values.shape[1], 0)), scale=None),
                 given=None,
                 points=None,
                 collapse=collapse,
@@ -335,10 +321,6 @@ def draws_of(fit: Fit, count: int, seed: int | list[int] = 0) -> list[Fit]:
             )
         )
     return made
-
-
-def _one_row(table: Weights, values: Array) -> Weights:
-    return replace(table, values=values, directions=np.zeros((1, values.shape[1], 0)), scale=None)
 
 
 def _collapses(fit: Fit, count: int, seed: int | list[int]) -> list[tuple[float, float] | None]:
@@ -360,8 +342,7 @@ def falls(fit: Fit, loads: Array, count: int, seed: int | list[int] = 0) -> Arra
 def drawn_throughputs(fit: Fit, top: int, count: int, seed: int | list[int] = 0) -> tuple[Array, Array]:
     """X (count, top) at 1, 2, ... requests of drawn devices, and the peak (count,) of each.
 
-    The devices are those of ``drawn_devices`` in an order that depends on the seed, times the variation between
-    runs; a service may collapse. Beyond the covered loads the last value holds.
+    They are those of ``drawn_devices`` in an order by the seed, each in one run; beyond the covered loads X stays.
     """
     loads = np.unique(np.rint(np.geomspace(1, reach(fit), KNOTS)))  # the same devices for any top
     logs, rows = drawn_devices(fit, loads, count=count)

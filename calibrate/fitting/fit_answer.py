@@ -1,8 +1,4 @@
-"""A fit in a few lines: the knee, the peak and the idle latency, each with its interval and its sureness.
-
-``Fit.sureness`` calls a number *sure*, *rough*, *assumed* or *doubtful*; the exact statistical terms are in the
-details.
-"""
+"""A fit in a few lines: the knee, the peak and the idle latency, each with its interval and its sureness."""
 
 from __future__ import annotations
 
@@ -32,10 +28,7 @@ QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
 
 
 def knee_figure(fit: Fit, to: str = " to ", knee: Knee | None = None) -> str:
-    """The knee, or another ``knee`` of the fit, with its interval; empty where it is not reached.
-
-    For a memory's delays it is the bandwidth at the knee.
-    """
+    """The knee, or another ``knee``, with its interval, over delays as a bandwidth; empty where it is not reached."""
     k = fit.knee if knee is None else knee
     if k.load is None:
         return ""
@@ -77,24 +70,17 @@ def knee_line(fit: Fit) -> str:
 
 
 def ninety_line(fit: Fit) -> str:
-    """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``.
-
-    Where no load computed reaches it: ``beyond depth 5824, the last computed (360 and more), rough``.
-    """
+    """The load at 90 % of the peak: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
     k = fit.ninety
     if k.load is None:
         ends = interval_text(*(None if end is None else fit.load_type.figure(end, 2) for end in (k.low, k.high)))
         return f"{k.note} ({ends}), {ninety_word(fit)}" if ends else k.note
-    return f"{_place(fit, k)}{_share_of_peak(fit, k)}"
-
-
-def _share_of_peak(fit: Fit, k: Knee) -> str:
-    """Its share of the peak: where the least load has more than 90 %, and where the predicted curve stays below it."""
     peak = fit.asymptotes[1].estimate if isinstance(fit.load_type, ClosedLoad) else None
     less = stays_below(fit, k.throughput_per_s)
     if not peak or (not less and k.throughput_per_s <= USUAL * (1 + TIE) * peak):
-        return ""
-    return f", {'only' if less else 'already'} {format_percent(100 * k.throughput_per_s / peak)} of the peak"
+        return _place(fit, k)
+    share = format_percent(100 * k.throughput_per_s / peak)
+    return f"{_place(fit, k)}, {'only' if less else 'already'} {share} of the peak"
 
 
 def ninety_word(fit: Fit) -> str:
@@ -129,10 +115,7 @@ def explained(word: str, why: str) -> str:
 def reason(
     fit: Fit, word: str, low: float | None, high: float | None, *, near: bool = True, of_peak: bool = True
 ) -> str:
-    """Why a figure is rough in spite of a narrow interval; empty for others.
-
-    ``near``: whether points near it show it; ``of_peak``: whether it stands on the peak, as no objective does.
-    """
+    """Why a figure is rough in spite of a narrow interval; ``near``: points show it, ``of_peak``: it stands on that."""
     if word != "rough" or low is None or high is None or high >= ROUGH * low:
         return ""
     reasons = {
@@ -197,8 +180,8 @@ def peak_line(fit: Fit) -> str:
     found = _peak(fit)
     if found is None or found.estimate is None:
         return ""
-    if never_approached(fit):
-        return least_peak(fit)
+    if never_approached(fit):  # the highest measured throughput is its lower bound
+        return f"at least {fit.load_type.throughput_figure(max(fit.used_throughput_per_s))}"
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
     most = 0.0 if found.unit == "B/s" else max(fit.used_throughput_per_s, default=0.0)
     above = f"up to {fit.load_type.throughput_figure(most)} measured" if most > ABOVE * found.estimate else ""
@@ -249,11 +232,6 @@ def never_approached(fit: Fit) -> bool:
     return len(fit.used) < 2 or how_sure(found.identified, found.low, found.high) != "sure"
 
 
-def least_peak(fit: Fit) -> str:
-    """The lower bound of the peak: the highest measured throughput."""
-    return f"at least {fit.load_type.throughput_figure(max(fit.used_throughput_per_s))}"
-
-
 def idle_word(fit: Fit) -> str:
     """The sureness of the latency of a lone request; empty where the model has none."""
     found = _idle(fit)
@@ -283,10 +261,7 @@ def fit_answer(fit: Fit) -> list[str]:
 
 
 def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
-    """The knees of several named fits: the lowest, the highest, the number that are sure.
-
-    For closed loads the first line is where queueing starts, and another line is N90.
-    """
+    """The knees of several named fits, of closed loads both: the lowest, the highest, the number that are sure."""
     first = _from_to([(name, f, f.knee) for name, f in fits])
     if not isinstance(fits[0][1].load_type, ClosedLoad):
         return [labelled("KNEE", first)]
@@ -308,19 +283,13 @@ def _from_to(knees: Sequence[tuple[str, Fit, Knee]]) -> str:
     (lowest, first), (highest, last) = ((show(value, 2), name) for value, name, _, _ in (found[0], found[-1]))
     ends = [lowest] if len(found) > 1 and lowest == highest else [f"{lowest} ({first})", f"{highest} ({last})"]
     words = [knee_word(f, k) for _, _, f, k in found]
-    sure = words.count("sure")
     missing = f", {count - len(found)} not reached" if len(found) < count else ""
     place = at_load(load, " to ".join(dict.fromkeys(ends)))
     if set(words) == {"assumed"}:
         return f"{place}, assumed: these points do not tell{missing}"
-    doubtful = sum(f.contradicted for _, _, f, _ in found)
-    counts = [f"{_count(sure, count)} sure"] if sure or not doubtful else []
-    counts += [f"{_count(doubtful, count)} doubtful"] if doubtful else []
-    return f"{place}; {', '.join(counts)}{missing}"
-
-
-def _count(some: int, of: int) -> str:
-    return "all" if some == of else f"{some} of {of}" if some else "none"
+    some = {"sure": words.count("sure"), "doubtful": sum(f.contradicted for _, _, f, _ in found)}
+    counts = [f"{'all' if n == count else f'{n} of {count}'} {word}" for word, n in some.items() if n]
+    return f"{place}; {', '.join(counts) or 'none sure'}{missing}"
 
 
 def fits_rows(fits: Sequence[Fit]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -390,14 +359,10 @@ PLAIN = {
 
 
 def method_text(fit: Fit) -> str:
-    """The curve behind the answer, and its points: ``a smooth curve through all 5 points``.
-
-    Of points that it misses by far it is not said that it goes through them.
-    """
+    """The curve behind the answer, and its points: ``a smooth curve through all 5 points``, unless it misses them."""
     curve, load = PLAIN.get(fit.model), f"; {who}" if (who := fit.details.get(ORIGIN_OF_KIND)) else ""
-    if curve is None or not fit.used or fit.is_far_off:
-        return f"{curve or fit.model} from {fit.basis}{load}"
-    return f"{curve} through {fit.basis}{load}"
+    through = "from" if curve is None or not fit.used or fit.is_far_off else "through"
+    return f"{curve or fit.model} {through} {fit.basis}{load}"
 
 
 def fit_text(fit: Fit, heading: str) -> str:

@@ -15,7 +15,7 @@ from calibrate.fitting.device_station import falls
 from calibrate.fitting.fit import PEAK, Fit
 from calibrate.fitting.other_loads import FARTHEST, drawn_responses, first_load, response_under
 from calibrate.fitting.own_load import drawn_devices, is_own_kind
-from calibrate.fitting.predicted_curve import Knee, Prediction
+from calibrate.fitting.predicted_curve import Knee
 from calibrate.fitting.readings import (
     AROUND,
     NO_FURTHER,
@@ -126,10 +126,7 @@ def _last_within(fit: Fit, loads: Array, longest: float) -> tuple[float, float]:
 def mean_objective(
     fit: Fit, time_s: float, load: float, ends: Ends, loads: Array, lightest_s: float, under: Load | None = None
 ) -> Knee:
-    """``objective_at`` for the mean response time: at the end of its interval no more is served than at the peak's.
-
-    ``lightest_s`` is the response at the lightest of the ``loads``.
-    """
+    """``objective_at`` for the mean response time, ``lightest_s`` at the lightest of the ``loads``."""
     most = most_within(fit, time_s, fit.load_type if under is None else under)
     definition = f"mean response time within {format_duration(time_s)}"
     lightest = f"the predicted response takes {format_duration(lightest_s)}"
@@ -175,8 +172,7 @@ def objective_at(
         note = f"met up to {last}, the heaviest load looked at{highest}" if load else f"even at {first} {lightest}"
         return Knee(None, *ends, math.nan, math.nan, definition, kind.named, False, note)
     low, high, known = interval_with(fit, load, ends, most=most)
-    there = _there(fit, load, kind)
-    throughput, response = float(there.throughput_per_s[0]), float(there.response_time_s[0])
+    throughput, response = _had_at(fit, load, kind)
     outstanding = load if under is None else throughput * response  # as deep as the fit's own load, which is closed
     if not isinstance(fit.load_type, InjectedDelay) and (further := beyond(fit, outstanding)):
         note = "; ".join(filter(None, (note, further)))
@@ -184,17 +180,18 @@ def objective_at(
     return Knee(load, low, high, throughput, response, definition, kind.named, known, note)
 
 
-def _there(fit: Fit, load: float, kind: Load) -> Prediction:
-    """The predicted curve at one load of that kind."""
-    return predict(fit, replace(kind, values=(load,)), refuse=False)
+def _had_at(fit: Fit, load: float, kind: Load) -> tuple[float, float]:
+    """The predicted throughput and response time at one load of that kind."""
+    found = predict(fit, replace(kind, values=(load,)), refuse=False)
+    return float(found.throughput_per_s[0]), float(found.response_time_s[0])
 
 
 def _reaches_the_peak(fit: Fit, load: float, kind: Load) -> bool:
     """Whether the throughput at a load of that kind is that of the printed peak, to a hundredth; False for memories."""
     if fit.peak is None or not fit.peak.estimate or not isinstance(kind, ClosedLoad | ArrivalRate):
         return False
-    served = load if isinstance(kind, ArrivalRate) else float(_there(fit, load, kind).throughput_per_s[0])
-    return bool(served >= AT_THE_PEAK * fit.peak.estimate)
+    served = load if isinstance(kind, ArrivalRate) else _had_at(fit, load, kind)[0]
+    return served >= AT_THE_PEAK * fit.peak.estimate
 
 
 def check_objective(time_s: float) -> None:
@@ -231,7 +228,12 @@ def objective_under(fit: Fit, time_s: float, load: ArrivalRate | ClosedLoad) -> 
     if is_own_kind(fit.load_type, load):
         return objective_knee(fit, time_s)
     check_objective(time_s)
-    loads, longest = _looked_at_under(fit, time_s, load), time_s * (1 + ROUNDING)
+    peak, longest = fit.figures[PEAK].estimate or 1.0, time_s * (1 + ROUNDING)
+    if isinstance(load, ArrivalRate):
+        loads = np.linspace(0.001, 0.999, OTHERS) * peak
+    else:  # to where even the peak takes the time
+        deepest = PAST * (time_s + load.thinking_s) * peak
+        loads = np.geomspace(1.0, min(max(deepest, 2.0), FARTHEST), OTHERS)
     first, last = float(loads[0]), float(loads[-1])
     response = response_under(fit, load)
     lightest = response(first)
@@ -248,12 +250,3 @@ def objective_under(fit: Fit, time_s: float, load: ArrivalRate | ClosedLoad) -> 
     times = np.minimum(drawn_responses(fit, replace(load, values=tuple(near))), FARTHEST * time_s)
     ends = ends_of(load_at(near, first_reaching(times / longest)), fit.level)
     return mean_objective(fit, time_s, found, ends, np.array([first, last]), lightest, load)
-
-
-def _looked_at_under(fit: Fit, time_s: float, load: ArrivalRate | ClosedLoad) -> Array:
-    """Loads of another kind from light to heavy, to where even the peak takes the time."""
-    peak = fit.figures[PEAK].estimate or 1.0
-    if isinstance(load, ArrivalRate):
-        return np.linspace(0.001, 0.999, OTHERS) * peak
-    deepest = PAST * (time_s + load.thinking_s) * peak
-    return np.geomspace(1.0, min(max(deepest, 2.0), FARTHEST), OTHERS)

@@ -165,16 +165,16 @@ def possible_devices(fit: Fit, count: int = SPREAD) -> PossibleDevices:
     loads = np.unique(np.rint(np.geomspace(1, top, KNOTS)))
     logs, rows = drawn_devices(fit.device, loads, count=count)
     own = np.sqrt(fit.curve_model.process.own) * fit.table.misfit[rows]
-    known = lone_scv(fit)
-    unknown = np.exp(SCV_LOG_SD * normal_nodes(count, 2)[:, 1])
-    spacing = COARSE if chained else FINE
+    known, spacing = lone_scv(fit), COARSE if chained else FINE
     n = nodes(top, spacing)
     curves = Curves(n, Curves(loads, logs).log_rates_at(n), deepest, spacing)
     if fit.is_under_any_load:
-        return PossibleDevices(curves, fit.table.values[rows, SCV], own)
-    if known is None:
-        return PossibleDevices(curves, unknown, own)
-    return PossibleDevices(curves, np.full(count, np.quantile(curves.service_scv(known), MOSTLY)), own)
+        scv = fit.table.values[rows, SCV]
+    elif known is None:
+        scv = np.exp(SCV_LOG_SD * normal_nodes(count, 2)[:, 1])
+    else:
+        scv = np.full(count, np.quantile(curves.service_scv(known), MOSTLY))
+    return PossibleDevices(curves, scv, own)
 
 
 def lone_scv(fit: Fit) -> float | None:
@@ -190,11 +190,7 @@ def knows_spread(fit: Fit) -> bool:
 
 
 def _drawn_responses(found: PossibleDevices, present: Present, run: float) -> Array:
-    """One measurement of the response (w,) of each device: its misfit acts through the sensitivity of the load.
-
-    It is no shorter than that of a lone request, however sensitive. ``run`` is the relative standard deviation of the
-    curve between runs.
-    """
+    """One measurement of the response (w,) of each device in one ``run``; no shorter than that of a lone request."""
     served = np.isfinite(present.response)
     own = np.hypot(found.own, run) * normal_nodes(len(found.own), 3)[:, 2]
     error = np.minimum(np.where(served, present.sensitivity, 0.0) * own, MOST_ERROR)
@@ -208,13 +204,11 @@ def _require_served(fit: Fit, found: PossibleDevices, load: ArrivalRate) -> None
     last = float(np.exp(middle.log_rate[0, -1]))
     covered = f"with {middle.n[-1]:g} requests present, {COVERED} times the deepest that was measured"
     if rate >= last:
-        peak = float(np.exp(middle.log_rate[0].max()))
-        metastable = (
-            f"; up to {format_rate(peak)} it is metastable: {both_states(middle, load, found.middle_scv)}"
-            if rate < peak
-            else ""
-        )
-        raise not_served(fit, rate, last, f"it completes {format_rate(last)} {covered}; ask for less{metastable}")
+        peak, why = float(np.exp(middle.log_rate[0].max())), f"it completes {format_rate(last)} {covered}; ask for less"
+        if rate < peak:
+            states = both_states(middle, load, found.middle_scv)
+            why = f"{why}; up to {format_rate(peak)} it is metastable: {states}"
+        raise not_served(fit, rate, last, why)
     most = highest_rate(replace(middle, known=middle.n[-1]), load, found.middle_scv)
     if most is not None:
         raise DataError(
@@ -236,10 +230,7 @@ def both_states(curve: Curves, load: ArrivalRate, scv: float) -> str:
 
 
 def highest_rate(curve: Curves, load: ArrivalRate | ClosedLoad, scv: float) -> float | None:
-    """The highest rate, or number of clients who think, at which more than ``curve.known`` are rarely present.
-
-    None where all values of ``load`` are so.
-    """
+    """The highest rate, or clients who think, at which more than ``curve.known`` are rarely present; None: all are."""
     low, high = 0.0, max(load.values)
     if load.present(curve, high, scv).beyond[0] <= RARE:
         return None
@@ -302,10 +293,6 @@ def load_at_share(fit: Fit, asked: PeakShare) -> ArrivalRate | ClosedLoad:
     """The loads whose predicted throughput is each share of the printed peak: rates, or as few as reach it.
 
     Raises DataError for a fit without a peak throughput, and for a share that no load reaches.
-
-    >>> from calibrate import from_datasheet
-    >>> load_at_share(from_datasheet(idle_latency=80e-6, peak_iops=600e3), PeakShare([0.5]))
-    ArrivalRate([300000])
     """
     peak = fit.figures.get(PEAK)
     if peak is None or not peak.estimate:

@@ -70,8 +70,7 @@ WEAK_LOG_SD = 2.0
 """Log standard deviation of N* and Xmax around those of the two asymptotes through the points."""
 
 SHARE = 1 / 3
-"""The part of the plain p-norm in the prediction. Of public drives half would do as well; queues of few servers are
-missed by less with a third, as their knee is sharper than any that is probable (test_known_devices.py)."""
+"""The part of the plain p-norm in the prediction: with half, queues of few servers are missed by more."""
 
 
 def own_curve(fit: Fit, at: Sequence[float] | Array) -> Prediction:
@@ -142,10 +141,7 @@ def _check_reach(fit: Fit, loads: Array) -> None:
 
 
 def _throughputs(fit: Fit, loads: Array, shares: tuple[float, ...]) -> Array:
-    """Quantiles (k, m) of the throughput; for services beyond the deepest load and the knee with their collapse.
-
-    A closed curve's own median, ``shares[0]``, stays at or below the printed peak, which is sought at few loads.
-    """
+    """Quantiles (k, m) of the throughput: a closed median, ``shares[0]``, is at most the peak; a service may collapse."""
     found = measurements(fit, loads).quantiles(shares)
     if isinstance(fit.load_type, ClosedLoad) and isinstance(fit.curve_model, ClosedModel):
         found[0] = np.minimum(found[0], fit.asymptotes[1].estimate or np.inf)
@@ -161,14 +157,9 @@ def _throughputs(fit: Fit, loads: Array, shares: tuple[float, ...]) -> Array:
 
 def collapses_beyond(fit: Fit) -> float | None:
     """The load beyond which the throughput of a service may collapse; None for a device without that hazard."""
-    if not (isinstance(fit.load_type, CountedLoad) and fit.used) or _declines(fit):
+    if not (isinstance(fit.load_type, CountedLoad) and fit.used) or fit.curve_model.declines:
         return None
     return max(fit.deepest, fit.crossing or 0.0)
-
-
-def _declines(fit: Fit) -> bool:
-    """Whether the fitted curve itself falls past its peak."""
-    return isinstance(fit.curve_model, ClosedModel) and fit.curve_model.declines
 
 
 def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
@@ -176,7 +167,7 @@ def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
     load = fit.load_type
     is_service = isinstance(load, CountedLoad) and bool(fit.used)
     covered = fit.deepest if is_service else max((*fit.used, DECLINE_FROM - 1))
-    if not isinstance(load, ClosedLoad) or _declines(fit) or loads.max() <= covered:
+    if not isinstance(load, ClosedLoad) or fit.curve_model.declines or loads.max() <= covered:
         return ()
     if is_service:
         return (
@@ -216,8 +207,7 @@ def drawn_devices(
 ) -> tuple[Array, IntArray]:
     """Logarithms (count, m) of the observable of possible devices at ``loads`` (m,), and each device's row.
 
-    A device is a row with a draw of its misfit, which is correlated along the loads; the noise of a single
-    measurement is left out. The devices are evenly spread over the table, so that their quantiles are the table's.
+    Evenly spread rows, each with a draw of its misfit along the loads, without the noise of a single measurement.
     """
     known = measurements(fit, loads, what)
     z = normal_nodes(count, 1 + AXES + known.slopes.shape[2])
@@ -238,18 +228,12 @@ def drawn_devices(
 
 def _known(fit: Fit, what: Observable) -> Known:
     """The table and the calibration points' ``what``."""
-    first = what == "throughput"
-    seen, noise = (
-        (fit.used_throughput_per_s, fit.used_noise) if first else (fit.used_response_s, fit.used_response_noise)
-    )
-    return Known(
-        fit.table,
-        lambda values, at: fit.curve_model.curve(values, at)[0 if first else 1],
-        fit.curve_model.process,
-        np.array(fit.used),
-        np.array(noise),
-        np.array(seen),
-    )
+    which = 0 if what == "throughput" else 1
+    seen = (fit.used_throughput_per_s, fit.used_response_s)[which]
+    noise = (fit.used_noise, fit.used_response_noise)[which]
+    columns = np.array(fit.used), np.array(noise), np.array(seen)
+    model = fit.curve_model
+    return Known(fit.table, lambda values, at: model.curve(values, at)[which], model.process, *columns)
 
 
 def plain_p_norm(points: Points) -> tuple[float, ...] | None:
@@ -270,10 +254,7 @@ def plain_p_norm(points: Points) -> tuple[float, ...] | None:
 
 
 def _plain_over(fit: Fit, known: Known, loads: Array, what: Observable, middle: Array) -> Array | None:
-    """Logarithms (m,) of the plain p-norm over predictions whose means are ``middle``, where it shares them.
-
-    It does so for throughputs, and not of drawn devices. What it misses at the known points is carried to the loads.
-    """
+    """Logarithms (m,) of the plain p-norm, following the known points, over the ``middle`` of what it shares."""
     model, values = fit.curve_model.plain, fit.details.get(PLAIN)
     if model is None or values is None or len(fit.table) == 1 or what != "throughput":
         return None

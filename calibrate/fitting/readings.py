@@ -120,20 +120,14 @@ def figures_of(fit: Fit) -> Mapping[str, Estimate]:
     columns = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
     priors = {p.name: p.prior_log_sd for p in fit.curve_model.parameters(*columns) if p.prior_log_sd is not None}
     found = estimates(fit.curve_model, fit.table, priors, fit.level, fit.between_runs)
-    if fit.hides_its_peak:
-        found |= _with_assumed_peak(fit, found)
+    if fit.hides_its_peak:  # intervals of the peak and N* begin at what was served, and no point tells an end
+        served = min(max(fit.used_throughput_per_s) / (found[PEAK].low or math.inf), 1.0)
+        for name in {PEAK, "N*"} & found.keys():
+            low = served * (found[name].low or 0.0)
+            found[name] = replace(found[name], low=low, high=None, identified=False)
     if not isinstance(fit.curve_model, ClosedModel):
         return found
     return {**found, **{name: e for name, e in _read_off(fit, found).items() if name in found}}
-
-
-def _with_assumed_peak(fit: Fit, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """The peak and N* with intervals that begin at what was served and have no end, as no point tells more."""
-    served = min(max(fit.used_throughput_per_s) / (found[PEAK].low or math.inf), 1.0)
-    return {
-        name: replace(found[name], low=served * (found[name].low or 0.0), high=None, identified=False)
-        for name in {PEAK, "N*"} & found.keys()
-    }
 
 
 def asymptotes_of(fit: Fit) -> tuple[Estimate, Estimate]:
@@ -146,29 +140,22 @@ def asymptotes_of(fit: Fit) -> tuple[Estimate, Estimate]:
 def _read_off(fit: Fit, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """The idle latency and the peak of a closed model: of points under closed loads, those of the predicted curve.
 
-    The curve follows what the points say beyond the model. Where all that is predicted lies below the peak that the
-    model's curve tends to, the peak is that. A device drawn from a fit has its row's own, so that draws are as
-    uncertain as the interval.
+    Where all that is predicted lies below the peak that the model tends to, the peak is that. A drawn device has its
+    row's own.
     """
     model = fit.closed_model
     idle = found.get("R1") or _estimate(fit, "s", model.lone)
     peak = found.get(PEAK) or _estimate(fit, "1/s", model.peak)
     if fit.given is not None or not fit.used or fit.is_seen_through_chain or len(fit.table) == 1:
         return {"R1": idle, PEAK: peak}
-    served, highest = fit.used_throughput_per_s, peak.estimate or 0.0
-    lone, *others = _of_curve(fit)
+    served, highest, deepest = fit.used_throughput_per_s, peak.estimate or 0.0, max(fit.used)
+    among = np.unique([*fit.used, *np.geomspace(min(fit.used), deepest, AMONG)])
+    best = (loads[np.argsort(expected(fit, loads))[-HIGHEST:]] for loads in (among, deepest * BEYOND))
+    lone, *others = measurements(fit, np.concatenate([[1.0], *best])).quantiles((0.5,))[0].tolist()
     if fit.known_peak_per_s is None:
         highest = max(highest, lone, *others)
     seen = [] if model.declines else [max(served)]
     return {"R1": idle.moved_to(1 / lone), PEAK: peak.moved_to(highest, *seen)}
-
-
-def _of_curve(fit: Fit) -> list[float]:
-    """The predicted throughput of a lone request, then the highest ones among the points and beyond them."""
-    deepest = max(fit.used)
-    among = np.unique([*fit.used, *np.geomspace(min(fit.used), deepest, AMONG)])
-    best = (loads[np.argsort(expected(fit, loads))[-HIGHEST:]] for loads in (among, deepest * BEYOND))
-    return [float(x) for x in measurements(fit, np.concatenate([[1.0], *best])).quantiles((0.5,))[0]]
 
 
 def _estimate(fit: Fit, unit: str, quantity_of: Quantity) -> Estimate:
@@ -281,11 +268,7 @@ def _tangent(fit: Fit) -> Knee:
 
 
 def _flatness(fit: Fit) -> float:
-    """The relative standard deviation of the load of maximal power X / R due to the misfit.
-
-    All loads whose power is within the typical misfit of the maximum are equally good: they are taken as a 90 %
-    interval.
-    """
+    """The relative standard deviation of the load of maximal power X / R: those within the misfit are as good."""
     model, row = fit.curve_model, fit.table.most_probable[None, :]
     if model.process.own >= 1 or not fit.used:  # a misfit of single loads does not move the bend
         return 0.0
@@ -305,10 +288,7 @@ def beyond(fit: Fit, load: float) -> str:
 
 @dataclass(frozen=True)
 class CurvePaths:
-    """Curves from light to heavy load: ``load`` (m,), throughput and response (w, m), the peak (w,).
-
-    A position on them is a fractional index: NaN before the beginning, infinity beyond the end.
-    """
+    """Curves from light to heavy load: ``load`` (m,), throughput and response (w, m), the peak (w,)."""
 
     load: Array
     throughput: Array
@@ -327,9 +307,8 @@ def paths(fit: Fit, knee: float | None) -> CurvePaths:
     reached = throughput.max(axis=1) if peak is None else peak
     if isinstance(fit.load_type, Bandwidth) and peak is not None:
         reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
-    return CurvePaths(
-        loads, throughput, np.broadcast_to(response, throughput.shape), reached, isinstance(fit.load_type, ClosedLoad)
-    )
+    response = np.broadcast_to(response, throughput.shape)
+    return CurvePaths(loads, throughput, response, reached, isinstance(fit.load_type, ClosedLoad))
 
 
 def _peak(model: CurveModel, values: Array) -> Array | None:
@@ -383,8 +362,7 @@ def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
 def ninety_of(fit: Fit) -> Knee:
     """The load at 90 % of the printed peak of ``fit`` on its predicted curve, and its interval over possible devices.
 
-    ``load`` is None where no load reaches it. Where the predicted curve stays below it, as each possible device reaches
-    its own at another load, ``load`` is their median, and throughput and response are those of the curve there.
+    ``load`` is None where no load reaches it, and the devices' median where the predicted curve stays below it.
     """
     definition, path = f"{100 * USUAL:g} % of the peak throughput", paths(fit, fit.knee.load)
     places = first_reaching(path.throughput / (USUAL * path.peak[:, None]))
@@ -419,10 +397,9 @@ def stays_below(fit: Fit, throughput_per_s: float) -> bool:
 
 
 def measured_near(fit: Fit, load: float, low: float | None, high: float | None) -> bool:
-    """Whether ``load`` rests on points near it: one in its interval, or one on either side, ``ROUGH`` apart at most.
+    """Whether ``load`` rests on points near it: one in its interval, or on either side, ``ROUGH`` apart at most.
 
-    Between points further apart a few noisy ones that agree by chance make a soft bend look sharp, and so the interval
-    of N90 narrow. True without points.
+    Further apart, noisy ones may agree by chance, and make a soft bend look sharp. True without points.
     """
     used = np.array(fit.used)
     if not len(used) or ((used >= (low or 0.0)) & (used <= (high or np.inf))).any():

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.fitting.device_station import LEAST_SCV, law_of
+from calibrate.fitting.device_station import LEAST_SCV, gamma_law, law_of
 from calibrate.fitting.fit import TAILS, Fit
 from calibrate.fitting.other_loads import PossibleDevices, knows_spread, lone_scv, possible_devices
 from calibrate.fitting.predicted_curve import Prediction
@@ -60,9 +60,6 @@ class SimulatedQueue:
 
 def simulated_queue(fit: Fit, curve: Prediction, seed: int = 0) -> SimulatedQueue:
     """The simulated queue of ``fit`` at the whole loads from 1 on of its predicted ``curve``; there may be none.
-
-    They may lie beyond the loads that its station covers, to compare with measurements there.
-
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> found = simulated_queue(drive, drive.predict([1, 16, 16.5]))
@@ -87,10 +84,7 @@ def simulated_queue(fit: Fit, curve: Prediction, seed: int = 0) -> SimulatedQueu
 
 @dataclass(frozen=True)
 class _Servers:
-    """A device as ``servers`` and a constant ``rest`` of each response, with its law of service.
-
-    ``in_series`` is the squared coefficient of variation of each, if they stand in series.
-    """
+    """A device as ``servers`` with a law of service, ``in_series`` with that scv, and a ``rest`` of each response."""
 
     servers: int
     rest: float
@@ -102,9 +96,7 @@ class _Servers:
         """Those of a response ``lone`` to a lone request and of a ``peak``."""
         servers = max(round(lone * peak), 1)
         mean = min(servers / peak, lone)
-        law: Distribution = Gamma(mean, scv) if scv > LEAST_SCV else Deterministic(mean)
-        if fit.law is not None:
-            law = law_of(fit, mean)[0]
+        law = gamma_law(mean, scv) if fit.law is None else law_of(fit, mean)[0]
         in_series = scv if fit.is_under_any_load else law.scv * servers  # fitted where they wait, or of all together
         return cls(servers, lone - mean, law, max(in_series, LEAST_SCV))
 
@@ -180,10 +172,7 @@ def _scv_by_p99(fit: Fit) -> float | None:
 
 
 def _way_to_queue(fit: Fit, found: PossibleDevices, device: _Servers) -> tuple[Queues, float | None]:
-    """The way to queue at ``device`` that is nearest to the curve at its knee and to the p99 over mean of each load.
-
-    Also the mean error of the logarithms of the latter; None where no p99 was measured.
-    """
+    """The way to queue nearest to the curve at its knee and to each p99 over its mean; the log error of the latter."""
     load = fit.load_type if isinstance(fit.load_type, ClosedLoad | ArrivalRate) else Depth()
     most = BUSIEST * device.servers / device.law.mean if isinstance(load, ArrivalRate) else MOST_CLIENTS
     tails = [(n, ratio) for n, ratio in fit.details.get(TAILS, ()) if n <= most]

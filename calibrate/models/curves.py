@@ -64,6 +64,8 @@ class CurveModel(ABC):
     process: MisfitProcess
     is_formula = True
     """Whether a curve is a formula, not a loop over populations."""
+    declines = False
+    """Whether throughput may fall past the peak."""
     plain: CurveModel | None = None
     """The model that shares the predicted throughput where a fit has its most probable values."""
 
@@ -203,8 +205,6 @@ class ClosedModel(CurveModel):
     process = CLOSED_PROCESS
     strata: Sequence[Stratum] = EVERYWHERE
     scale = "Xmax"
-    declines = False
-    """Whether throughput may fall past the peak."""
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         crossing = CROSSING_MEDIAN
