@@ -21,8 +21,7 @@ from measure.machine.scheduling_delay import repeating
 
 DISKSTATS = Path("/proc/diskstats")
 SECTOR_BYTES = 512
-WRAPS = 2**32
-"""Times in ms are printed in 32 bits, and on 32-bit machines so are the other counters."""
+WRAPS = 2**32  # times in ms are printed in 32 bits, and on 32-bit machines so are the other counters
 
 
 @dataclass(frozen=True)
@@ -146,8 +145,7 @@ def _step(before: int, after: int) -> int | None:
     return wrapped if before < WRAPS and wrapped < WRAPS // 2 else None
 
 
-LATE_S = 1e-3
-"""Seconds: a sample later than this waited for a processor."""
+LATE_S = 1e-3  # seconds: a sample later than this waited for a processor
 
 
 @dataclass(frozen=True)
@@ -236,8 +234,7 @@ def counted_device(target: Path | None) -> str:
         return ""
 
 
-Seen = list[tuple[float, Counters]]
-"""Readings of a device's counters: monotonic time, and counters."""
+Seen = list[tuple[float, Counters]]  # readings of a device's counters: monotonic time, and counters
 
 
 @contextmanager

@@ -10,11 +10,9 @@ import numpy as np
 
 from qsim.errors import InvalidParameterError
 
-MOST = 2**53
-"""The largest count: beyond it floats do not distinguish neighbouring whole numbers."""
+MOST = 2**53  # the largest count: beyond it floats do not distinguish neighbouring whole numbers
 
-MOST_SIZE = 1e100
-"""The largest time, rate or variability: beyond it cubes and sums of squares are no floats."""
+MOST_SIZE = 1e100  # the largest time, rate or variability: beyond it cubes and sums of squares are no floats
 
 
 def number(name: str, value: object) -> float:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-ROUNDING = 1e-9
-"""Relative tolerance for rounding a number of servers up: a load of 3 less the last bit is a load of 3."""
+ROUNDING = 1e-9  # relative tolerance for rounding a number of servers up: a load of 3 less the last bit is a load of 3
 
 
 class QsimError(Exception):

@@ -42,8 +42,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Value name -> (textbook symbol, meaning), in the order in which they are printed."""
 
-SHARES = ("utilization", "p_wait", "p_block")
-"""Values that are at most one."""
+SHARES = ("utilization", "p_wait", "p_block")  # values that are at most one
 
 
 MOST_PIECES = 200

@@ -16,11 +16,9 @@ from qsim.result import table, without_empty
 if TYPE_CHECKING:
     import pandas as pd
 
-ShowValue: TypeAlias = Callable[[str, float], str]
-"""Formats the value of that name."""
+ShowValue: TypeAlias = Callable[[str, float], str]  # formats the value of that name
 
-Row: TypeAlias = tuple[str, str, str, str]
-"""Symbol, value, interval or "", and meaning."""
+Row: TypeAlias = tuple[str, str, str, str]  # symbol, value, interval or "", and meaning
 
 WAITS = ("Lq", "Wq")
 

@@ -62,8 +62,7 @@ class Result(ABC):
 
 # --- tables in plain text ---------------------------------------------------------------------------------------------
 
-LABEL = 8
-"""Width of the labels in capitals before the lines of an answer."""
+LABEL = 8  # width of the labels in capitals before the lines of an answer
 
 
 def labelled(label: str, text: str) -> str:

@@ -20,8 +20,7 @@ from measure.origin import ORIGIN, as_measured, foot_lines, marked_figure, symbo
 from measure.units import format_bandwidth, format_duration, format_rate
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd")
-MOST_SOURCES, MOST_CURVES = 6, 8
-"""Measurements shown at once, and curves, divided among them."""
+MOST_SOURCES, MOST_CURVES = 6, 8  # measurements shown at once, and curves, divided among them
 DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "normal"}
 
 

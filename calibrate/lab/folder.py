@@ -37,11 +37,9 @@ if TYPE_CHECKING:
 RUNS, SWEEPS, DISK = "runs", "sweeps", "disk"
 KEY, KEY_BYTES = ".key", 32
 RUN_DIGITS = 3
-KEPT = 24
-"""Sources that stay in memory, and fits of their curves, until they change."""
+KEPT = 24  # sources that stay in memory, and fits of their curves, until they change
 _DRAWN = ("load", "throughput_per_s", "bandwidth_bytes_per_s")
-_READING = threading.Lock()
-"""Browsers that ask for the same at once wait for one answer."""
+_READING = threading.Lock()  # browsers that ask for the same at once wait for one answer
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 MOST_KEYS = 10_000
-HOST_BITS = 64
-"""Of an IPv6 address, those that name a machine in its network."""
+HOST_BITS = 64  # of an IPv6 address, those that name a machine in its network
 
 
 class RateLimit:

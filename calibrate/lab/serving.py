@@ -29,12 +29,9 @@ from calibrate.lab.guard import ADDRESS, MAX_REQUEST_BYTES, Address, Guard, cook
 from calibrate.report.page import PLOTLY
 from measure.errors import MeasureError
 
-REQUEST_S = 10.0
-"""The time for headers and body together: requests of the page have a few kilobytes."""
-MOST_HALF_OPEN = 128
-"""Connections of one address without a complete request."""
-MOST_OPEN = 900
-"""Connections of all addresses; a process may usually open 1,024 files."""
+REQUEST_S = 10.0  # the time for headers and body together: requests of the page have a few kilobytes
+MOST_HALF_OPEN = 128  # connections of one address without a complete request
+MOST_OPEN = 900  # connections of all addresses; a process may usually open 1,024 files
 
 
 class TimedChannel(HTTPChannel):  # type: ignore[misc]
@@ -267,8 +264,7 @@ def _why_not(error: Exception, host: str, port: int) -> str:
 
 
 LOGGERS = ("waitress", "calibrate.lab")
-LONGEST_LINE = 1000
-"""Characters of a line of the log, which may repeat what a request sent."""
+LONGEST_LINE = 1000  # characters of a line of the log, which may repeat what a request sent
 
 
 class PlainFormatter(logging.Formatter):

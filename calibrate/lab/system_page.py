@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 USUAL = "dataset-003-ssd-read"
 DRAWS, PLACES = 60, 24
 SEED = 1
-BEFORE, JUMPS = 10, 400
-"""Moves of each user before the moving run begins, and the moves that it shows."""
+BEFORE, JUMPS = 10, 400  # moves of each user before the moving run begins, and the moves that it shows
 MOST_USERS, MOST_SERVERS, MOST_READS = 5000, 1000, 10_000
 NUMBERS: Mapping[str, SliderNumber] = {
     "users": SliderNumber("users", 1, 1000, 1, 300, MOST_USERS),

@@ -24,10 +24,8 @@ from measure.watching import Lost, counters_now, watch
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
 
-SHOWN = 60
-"""The seconds that are remembered."""
-FORGOTTEN_S = 30.0
-"""Seconds without a request after which a device is no longer watched."""
+SHOWN = 60  # the seconds that are remembered
+FORGOTTEN_S = 30.0  # seconds without a request after which a device is no longer watched
 
 
 @dataclass

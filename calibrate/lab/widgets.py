@@ -120,15 +120,12 @@ _EMPTY: Any = {
 }
 KEPT: Any = {"persistence": True, "persistence_type": "session"}
 """Properties that keep a control's value when the page is reloaded, while the browser is open."""
-TYPING_S = 0.5
-"""A number counts when typing has paused for so long, or at once with Enter."""
-SHOWN_AFTER_MS = 600
-"""What takes longer has a bar."""
+TYPING_S = 0.5  # A number counts when typing has paused for so long, or at once with Enter
+SHOWN_AFTER_MS = 600  # what takes longer has a bar
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
 
 
-SMALLEST, LARGEST = 1e-12, 1e12
-"""What may be typed where a number is not whole."""
+SMALLEST, LARGEST = 1e-12, 1e12  # what may be typed where a number is not whole
 
 
 @dataclass(frozen=True)

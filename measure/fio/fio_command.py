@@ -204,8 +204,7 @@ def in_order(workloads: Sequence[FioJob]) -> list[FioJob]:
     return sorted(workloads, key=lambda w: (curves[w.curve], w.load))
 
 
-PROBE: Final = "probe"
-"""The engine that is a program of this package, for machines without fio (:mod:`measure.drive`)."""
+PROBE: Final = "probe"  # the engine that is a program of this package, for machines without fio (:mod:`measure.drive`)
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})
 

@@ -56,8 +56,7 @@ from measure.store.measuring import (
 from measure.sweep import Sweep
 
 MOST_INTERVALS, SHORTEST_INTERVAL_S = 200, 0.01
-GENERAL = ("--output-format", "--eta", "--readonly")
-"""Options of fio itself, given once for a process."""
+GENERAL = ("--output-format", "--eta", "--readonly")  # options of fio itself, given once for a process
 
 _NO_SERVER = re.compile(r"nbd_connect_uri: connect: (?:.*: )?([^:]+)$")
 """What fio's NBD engine says where nobody listens at the address."""

@@ -27,8 +27,7 @@ from measure.store.directory import StoredPoint
 from measure.sweep import IN_BURSTS, describe_series
 from measure.units import counted, format_bytes, format_rate
 
-UNDER_ARRIVALS = "under Poisson arrivals"
-"""What the name of an open curve has beside that of its workload."""
+UNDER_ARRIVALS = "under Poisson arrivals"  # what the name of an open curve has beside that of its workload
 BUSY = 0.05  # the largest share of time that a submitting job may be busy
 SHORT = 0.02  # relative shortfall of arrivals from which the device counts as overloaded
 BURST_REASON = corrected(

@@ -34,19 +34,15 @@ from measure.machine.process import run_tool
 from measure.units import format_bytes
 
 MIB = 2**20
-END_BYTES = MIB
-"""Bytes at the end that are read."""
+END_BYTES = MIB  # bytes at the end that are read
 START_BYTES = 16 * MIB
 """Bytes at the start that are read: partitions begin there (63 or 2048 sectors of 512 or 4096 bytes)."""
 PIECE_BYTES = 2**16
-PARTS = 512
-"""Parts of equal size, in each of which a piece is read at a random place."""
+PARTS = 512  # parts of equal size, in each of which a piece is read at a random place
 TOOL_LIMIT_S = 30.0
-NOTHING_FOUND, SEVERAL_FOUND = 2, 8
-"""Exit codes of ``blkid -p``."""
+NOTHING_FOUND, SEVERAL_FOUND = 2, 8  # exit codes of ``blkid -p``
 
-Read: TypeAlias = Callable[[int, int], bytes]
-"""``read(offset, length)``: bytes of a device."""
+Read: TypeAlias = Callable[[int, int], bytes]  # ``read(offset, length)``: bytes of a device
 
 
 @dataclass(frozen=True)

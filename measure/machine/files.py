@@ -147,8 +147,7 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
             path.unlink(missing_ok=True)
 
 
-F_NOCACHE = 48
-"""fcntl command of macOS: do not keep this file's data in the page cache."""
+F_NOCACHE = 48  # fcntl command of macOS: do not keep this file's data in the page cache
 
 
 def flags(*names: str) -> int:

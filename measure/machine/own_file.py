@@ -35,10 +35,8 @@ SCHEMA = "qsim-target/2"
 
 Kind = Literal["own file", "foreign file", "block device"]
 DIRECT_BYTES = 4096
-SEAL_BYTES = 4096
-"""Size of the block after the measured bytes that holds the nonce."""
-MARK_BYTES = 4096
-"""Size of a mark: a change is one write."""
+SEAL_BYTES = 4096  # size of the block after the measured bytes that holds the nonce
+MARK_BYTES = 4096  # size of a mark: a change is one write
 _SEAL = b"qsim test file, may be deleted: "
 
 

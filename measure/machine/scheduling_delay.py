@@ -17,8 +17,7 @@ from typing import Any
 from measure.sweep import WOKEN_LATE
 
 NAP_S = 0.004
-NOTE = "wakeups"
-"""The key of the delays in a point's record; their mean is a column of the sweep."""
+NOTE = "wakeups"  # the key of the delays in a point's record; their mean is a column of the sweep
 
 
 @contextmanager

@@ -247,8 +247,7 @@ def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator
 
 __all__ = ["MLC_DELAYS", "MemoryPlan", "plan_buffers", "plan_memory", "read_memory_store", "run_memory"]
 
-TOOL = "memory_probe"
-"""The tool's name in the store."""
+TOOL = "memory_probe"  # the tool's name in the store
 
 
 class Bench:

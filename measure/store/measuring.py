@@ -28,8 +28,7 @@ STDERR_KEPT = 4000
 Progress = Callable[[int, int, float, str], None]
 """on_progress(points done, points in all, seconds left, present activity in words)"""
 
-Tick = Callable[[str], None]
-"""Called a few times a second with the present activity in words."""
+Tick = Callable[[str], None]  # called a few times a second with the present activity in words
 
 
 def measured_here(tool: str, device: str, details: Mapping[str, Any], version: str = "") -> Provenance:
@@ -58,8 +57,7 @@ class PlannedPoint(Protocol):
 
 P = TypeVar("P", bound=PlannedPoint)
 T = TypeVar("T")
-More = Callable[[Sweep], Sequence[P]]
-"""Chooses further points from the sweep measured so far."""
+More = Callable[[Sweep], Sequence[P]]  # chooses further points from the sweep measured so far
 
 
 @dataclass(frozen=True)

@@ -62,16 +62,13 @@ class Spacing(NamedTuple):
 FINE, COARSE = Spacing(), Spacing(16, 1.5, 16.0)
 """Coarse chains are mostly within 0.5 % of fine ones, and a third as large."""
 
-BISECTIONS = 20
-"""Steps to the rate under which a mean number is present."""
+BISECTIONS = 20  # steps to the rate under which a mean number is present
 
 LEAST, NEXT_TO_NONE = 1e-300, 1e-6
 
-NONE = -300.0
-"""The logarithm of a probability that adds nothing, and whose products with others are still floats."""
+NONE = -300.0  # the logarithm of a probability that adds nothing, and whose products with others are still floats
 
-MANY = 32
-"""Shorter chains are kept whole."""
+MANY = 32  # shorter chains are kept whole
 
 SHARP, SOFT = 0.1, 0.3
 """A bend below the first softness is that of one queue, beyond the second that of stations with queues of their own."""

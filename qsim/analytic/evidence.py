@@ -17,10 +17,8 @@ ERRORS = {
 }
 """Error of each approximation's W, in percent, and of P(wait), in points: median and worst of 60 random queues of each
 kind, solved and simulated by ``python examples/accuracy/approximations.py``."""
-SCV, MOST_LOAD, MOST_SERVERS = (0.02, 4.0), 0.9, 8
-"""The range of scv, rho and servers in which errors were measured."""
-ROUNDING = 1e-9
-"""Values this near beyond the range are in it."""
+SCV, MOST_LOAD, MOST_SERVERS = (0.02, 4.0), 0.9, 8  # the range of scv, rho and servers in which errors were measured
+ROUNDING = 1e-9  # values this near beyond the range are in it
 LAWS = "gamma, lognormal and two-point times"
 SCOPE = f"{LAWS} of scv {SCV[0]:g} to {SCV[1]:g}, rho up to {MOST_LOAD:g}, up to {MOST_SERVERS} servers"
 

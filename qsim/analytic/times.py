@@ -48,8 +48,7 @@ from qsim.errors import NoFormulaError
 from qsim.metrics import ExactTimes, Interval
 
 STEP = 16.0
-SHORTEST = 1e-290
-"""A quantile below this share of the typical time counts as zero."""
+SHORTEST = 1e-290  # A quantile below this share of the typical time counts as zero
 PRECISION, LEAST_RATIO, MOST_ROUNDS = 1e-12, 1e-3, 500
 """Relative tolerance of a quantile, the least ratio of probabilities in its search, and the most steps of it."""
 
@@ -82,8 +81,7 @@ NEGLIGIBLE = 1e-17
 BLOCK = 64
 SETTLED, LEAST_CHANGE, STEADY_BLOCKS = 1e-11, 1.6e-17, 6
 """The decay rate is constant when it changes by less than the first (relatively) and second over that many blocks."""
-MOST_STEPS = 2_000_000
-"""Steps of a chain: some twenty seconds."""
+MOST_STEPS = 2_000_000  # steps of a chain: some twenty seconds
 LEAST_REACH, DEVIATIONS = 40, 12
 """Poisson probabilities are counted this far from the mean: a number of steps, and of standard deviations."""
 

@@ -21,8 +21,7 @@ from qsim.models.kendall import station_name
 ROUNDING = 1e-12
 """Rates are stored as mean times, so rounding may put 9 arrivals on 3 servers of rate 3 just below rho = 1."""
 
-BY_SIZE = ("SJF", "PSJF", "SRPT")
-"""Orders of service that depend on service times."""
+BY_SIZE = ("SJF", "PSJF", "SRPT")  # orders of service that depend on service times
 
 View = TypeVar("View")
 

@@ -21,8 +21,7 @@ from qsim.errors import InvalidParameterError
 Phases: TypeAlias = tuple[FloatArray, FloatArray]
 """A phase-type law (α, T): probabilities of the first phase, and the rates between phases until the end."""
 
-LOG_STEP = 0.02
-"""Step of the integrals over the logarithm of time: exact to rounding for analytic integrands."""
+LOG_STEP = 0.02  # step of the integrals over the logarithm of time: exact to rounding for analytic integrands
 
 
 class Distribution:

@@ -25,10 +25,8 @@ NARROW = 30.0
 """From this c (and ck) or shape on the scv of Burr's and Weibull's law is a series: log E[T²] - 2 log E[T] in powers of
 1/c, as a difference of what is nearly equal would lose every digit."""
 ORDERS: FloatArray = np.arange(2.0, 12.0)
-WIDEST_SCV = 1e12
-"""Of a gamma or lognormal time: beyond it the higher moments leave the floats."""
-FAR = 40.0
-"""Beyond (x/scale)^c = e^40 the tail of Burr's law is a power, to rounding."""
+WIDEST_SCV = 1e12  # of a gamma or lognormal time: beyond it the higher moments leave the floats
+FAR = 40.0  # beyond (x/scale)^c = e^40 the tail of Burr's law is a power, to rounding
 
 
 @dataclass(frozen=True)

@@ -38,16 +38,11 @@ from qsim.metrics import SHARES, SYMBOLS, Interval, Metrics
 
 MOST_BATCHES = 20
 FEWEST_BATCHES = 8
-STANDS_OUT = 3.0
-"""Standard errors by which the beginning must differ from the rest to be called a warm-up."""
-STRONGEST_CORRELATION = 0.75
-"""Lag-1 correlation of batch means above which the run is too short."""
-FEW_SEEN = 10
-"""Customers that were lost, or that waited, below which batches do not tell how often that happens."""
-BEYOND_QUANTILE = 10
-"""Customers each batch should have beyond a quantile."""
-WAITS = ("L", "Lq", "W", "Wq")
-"""Values that rare long services raise."""
+STANDS_OUT = 3.0  # standard errors by which the beginning must differ from the rest to be called a warm-up
+STRONGEST_CORRELATION = 0.75  # lag-1 correlation of batch means above which the run is too short
+FEW_SEEN = 10  # customers that were lost, or that waited, below which batches do not tell how often that happens
+BEYOND_QUANTILE = 10  # customers each batch should have beyond a quantile
+WAITS = ("L", "Lq", "W", "Wq")  # values that rare long services raise
 
 
 @dataclass(frozen=True)

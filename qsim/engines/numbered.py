@@ -24,14 +24,11 @@ from qsim.models.customers import OUTSIDE
 from qsim.models.customers import Way as ModelWay
 from qsim.models.station import NO_TIME
 
-SERVED = ("FCFS", "PS", "LCFS-PR", "priority", "preemptive priority")
-"""The orders of service that the engines know."""
+SERVED = ("FCFS", "PS", "LCFS-PR", "priority", "preemptive priority")  # the orders of service that the engines know
 
-PREEMPTIVE = ("LCFS-PR", "preemptive priority")
-"""The orders in which an arrival may interrupt another customer."""
+PREEMPTIVE = ("LCFS-PR", "preemptive priority")  # the orders in which an arrival may interrupt another customer
 
-LEAST_WAIT = 1e-300
-"""The wait of a customer that shared a server, where rounding would make it 0."""
+LEAST_WAIT = 1e-300  # the wait of a customer that shared a server, where rounding would make it 0
 
 NOWHERE = -1
 

@@ -145,8 +145,7 @@ class Recorder:
         return (index << SHIFT).view(np.float64)
 
 
-ROWS_OF_A_STATION = 1024
-"""Batches held for a station, and for each of its classes: fewer, as a network may have many."""
+ROWS_OF_A_STATION = 1024  # batches held for a station, and for each of its classes: fewer, as a network may have many
 
 
 class ByKind:

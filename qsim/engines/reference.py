@@ -21,8 +21,7 @@ from qsim.engines.numbered import LEAST_WAIT, NOWHERE, PREEMPTIVE, Plan, Planned
 from qsim.engines.recorder import Totals
 from qsim.engines.variates import ARRIVALS, NEXT, ROUTE, SERVICE, VISITS, Role, VariateStream, streams_of
 
-CHUNK = 1000
-"""Customers handed to the recorder at once."""
+CHUNK = 1000  # customers handed to the recorder at once
 
 
 def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Callable[[float], object] | None) -> None:

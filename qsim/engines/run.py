@@ -29,8 +29,7 @@ METHODS = {"compiled": "compiled engine (numba)", "reference": "reference engine
 
 TOO_SHORT = "too short for a steady state: "
 
-FORGET = 3
-"""Least number of relaxation times left out at the beginning: the effect of the start is then 5 %."""
+FORGET = 3  # least number of relaxation times left out at the beginning: the effect of the start is then 5 %
 
 
 def simulate(

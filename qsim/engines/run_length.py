@@ -28,8 +28,7 @@ from qsim.models import Network, Station
 MOST_AT_ONCE = 10_000_000
 """The most customers that circulate, or servers, in the tables of a run, and services until a customer has finished."""
 
-ENDLESS = 10**15
-"""More customers than any run has."""
+ENDLESS = 10**15  # more customers than any run has
 
 RELAXATIONS = 200
 """A run must last this many relaxation times, the time in which a queue forgets how it started.
@@ -45,8 +44,7 @@ KNOWN_WELL, STRETCH, MOST_STRETCHED = 0.03, 3.0, 0.05
 Without, 95 % intervals of 500 runs held the wait in 93 % (lognormal services, scv 8, rho 0.8); with up to 30 %, in 98 %
 (Pareto services of shape 3.5, rho 0.5).
 """
-INFINITE = 0.01
-"""The share of its largest value that an integrand has at most at the end, where the integral is finite."""
+INFINITE = 0.01  # the share of its largest value that an integrand has at most at the end, where the integral is finite
 INSENSITIVE = ("PS", "LCFS-PR")
 
 

@@ -17,11 +17,9 @@ from qsim._types import FloatArray
 from qsim.distributions import Distribution
 from qsim.engines.numbered import Plan
 
-BLOCK = 8192
-"""Variates drawn at once: 64 KiB a buffer."""
+BLOCK = 8192  # variates drawn at once: 64 KiB a buffer
 
-CARRY = 256
-"""Variates that may be left over when a buffer is refilled."""
+CARRY = 256  # variates that may be left over when a buffer is refilled
 
 ARRIVALS, SERVICE, ROUTE, NEXT, VISITS = range(5)
 

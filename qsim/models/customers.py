@@ -58,8 +58,7 @@ class Arrivals:
         return {None: self.rate}  # type: ignore[dict-item]
 
 
-Customers: TypeAlias = int | Arrivals
-"""The population of a closed class, or the arrivals of an open one."""
+Customers: TypeAlias = int | Arrivals  # the population of a closed class, or the arrivals of an open one
 
 
 def customers_of(given: object, parameter: str = "customers") -> Customers:
@@ -88,8 +87,7 @@ def require_arrivals(parameter: str, given: object) -> Distribution:
     return given if isinstance(given, Exponential) else require(parameter, given)
 
 
-OUTSIDE = ""
-"""The outside of the network; also the start of a cycle without a Delay, where no time passes."""
+OUTSIDE = ""  # the outside of the network; also the start of a cycle without a Delay, where no time passes
 ROUNDING = 1e-12
 
 

@@ -23,8 +23,7 @@ class GeometricVisits(float):
         return repr(f"{GEOMETRIC}{float(self):g}")
 
 
-MOST_VISITS = 1e12
-"""More visits have no chance of being the last that floats hold beside 1."""
+MOST_VISITS = 1e12  # more visits have no chance of being the last that floats hold beside 1
 
 
 def visits_of(parameter: str, given: object, check: Callable[[str, object], float]) -> float:

@@ -11,8 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 Model = TypeVar("Model")
-_CALL = "_call"
-"""The attribute of a model that holds the short call by which it was made. A changed copy has none."""
+_CALL = "_call"  # the attribute of a model that holds the short call by which it was made. A changed copy has none.
 
 
 def written(way: Callable[P, Model]) -> Callable[P, Model]:

@@ -145,8 +145,7 @@ MOST_SEEDS = 2**31
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 RUNNING = {"again": "Another run", "many": f"{RUNS} runs"}
 EXPORT_AT = "/lab/explore.html"
-WARMING_MS = 1500
-"""Seconds, longer than an answer takes: a browser drops an answer when it has sent a newer request."""
+WARMING_MS = 1500  # seconds, longer than an answer takes: a browser drops an answer when it has sent a newer request
 KEY = {
     "theory": "theory",
     "simulated": "simulated; 1 in 20 of the 95 % intervals misses the theory",
@@ -155,8 +154,7 @@ KEY = {
 }
 FIRST_PATH = 680
 """The seed of the first path: one whose average one sees to differ from the theory's mean, in every model."""
-_warm = threading.Event()
-"""Whether the engine is loaded; until then the page shows only the theory."""
+_warm = threading.Event()  # whether the engine is loaded; until then the page shows only the theory
 UNSTABLE = (
     "ρ = {rho:.3g} is 1 or more: more work comes than the servers can do, and the queue grows for ever. There is no L "
     "and no W; the path below shows how it runs away."

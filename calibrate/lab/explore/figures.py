@@ -15,13 +15,11 @@ from calibrate.lab.explore.theory_curves import QUANTITIES, LoadCurve, Mark, The
 from calibrate.lab.widgets import Theme, line, marks, picture
 from qsim import Metrics
 
-TOP_OF_OPEN = 0.93
-"""Up to which utilization an open queue's curve is shown in full; beyond, it leaves the picture."""
+TOP_OF_OPEN = 0.93  # up to which utilization an open queue's curve is shown in full; beyond, it leaves the picture
 QUICK = {"automargin": False, "fixedrange": True, "nticks": 6, "ticklabeloverflow": "allow"}
 """Margins that are given and not found, numbers that are not moved out of each other's way, few lines, and no zooming
 (a finger shall scroll the page): an update must not be waited for."""
-EARLY = 0.2
-"""The share of the x axis up to which the number at the operating point has no room on its left."""
+EARLY = 0.2  # the share of the x axis up to which the number at the operating point has no room on its left
 
 
 def quantity_figure(curves: TheoryCurves, quantity: str, theme: Theme) -> dict[str, Any]:
@@ -178,8 +176,7 @@ def _upright(x: float, colour: str) -> dict[str, Any]:
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": look}
 
 
-DRAWN = 6
-"""States in the diagram; the rest are dots."""
+DRAWN = 6  # states in the diagram; the rest are dots
 MOST_BARS, TAIL = 40, 0.005
 
 

@@ -22,8 +22,7 @@ QUANTITIES: Mapping[str, str] = {
     "throughput": "throughput X",
 }
 CUSTOMERS = 60_000
-FAR = 512
-"""How far a closed model's axis reaches where its knee lies beyond."""
+FAR = 512  # how far a closed model's axis reaches where its knee lies beyond
 _RHOS = np.concatenate([np.linspace(0.01, 0.9, 50), 1 - np.geomspace(0.09, 0.02, 12)])
 _SIMULATED_RHOS = (0.3, 0.6, 0.85)
 _SIMULATED_SHARES = (0.1, 0.35, 0.8)
@@ -142,8 +141,7 @@ class LoadCurve:
 
 
 MOST_USERS = 20_000
-THINKS = 10.0
-"""Think time in service times where the model has none."""
+THINKS = 10.0  # think time in service times where the model has none
 
 
 def under_three_loads(settings: Settings, now: float | None) -> dict[str, LoadCurve]:

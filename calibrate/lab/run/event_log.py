@@ -99,8 +99,7 @@ def _read(path: Path) -> list[Event]:
 
 PROGRESS_S = 0.3
 DRAWN = 80
-RAMP_S, POINT_S = 0.3, 1.0
-"""How long a point runs before it is counted, and then."""
+RAMP_S, POINT_S = 0.3, 1.0  # how long a point runs before it is counted, and then
 
 Write = Callable[[str], object]
 Key = tuple[float, int]

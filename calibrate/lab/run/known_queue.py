@@ -17,10 +17,8 @@ from calibrate.lab.run.orders import Order
 from measure.loads import ArrivalRate
 from qsim import Metrics, MMc, solve
 
-DRAWN, TOP = 80, 0.95
-"""Places of a curve, and up to which share of the peak it is drawn."""
-TIMES = 2.0
-"""The question: at which rate does a request take so many service times?"""
+DRAWN, TOP = 80, 0.95  # places of a curve, and up to which share of the peak it is drawn
+TIMES = 2.0  # the question: at which rate does a request take so many service times?
 
 
 def curve(order: Order) -> list[dict[str, float]]:

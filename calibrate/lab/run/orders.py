@@ -22,16 +22,14 @@ from measure.origin import judged
 from measure.sweep import Sweep
 
 Device = Literal["known", "mm1", "mmc", "disk", "memory", "replay"]
-DEPTHS = (1, 2, 4, 8, 16, 32, 64)
-"""Those of ``qsim knee``; the model takes 1 and 32."""
+DEPTHS = (1, 2, 4, 8, 16, 32, 64)  # those of ``qsim knee``; the model takes 1 and 32
 KNOWN_DEPTHS = (1, 2, 4, 8, 16, 32)
 FEWEST = 3
 RANKED = f"a curve over {FEWEST} depths or delays, measured, that a model fits"
 DISK_BYTES = 256 * 2**20
 QUEUES: Mapping[Device, tuple[int, float]] = {"mm1": (1, 2e-3), "mmc": (4, 4e-3)}
 """Servers and mean service of the queues that get Poisson arrivals."""
-SHARES = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85)
-"""Arrival rates as shares of what the servers can do."""
+SHARES = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85)  # arrival rates as shares of what the servers can do
 KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
 
 

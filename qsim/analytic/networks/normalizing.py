@@ -37,11 +37,9 @@ import numpy as np
 
 from qsim._types import FloatArray, IntArray
 
-BLOCK = 64
-"""Populations per step of the recursion: short enough that the logarithms it shifts stay small."""
+BLOCK = 64  # populations per step of the recursion: short enough that the logarithms it shifts stay small
 
-FEW = 500
-"""Customers up to whom no constant overflows: 4^500 is 1e301."""
+FEW = 500  # customers up to whom no constant overflows: 4^500 is 1e301
 
 
 @dataclass(frozen=True)

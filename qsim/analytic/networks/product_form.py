@@ -64,10 +64,8 @@ METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, 
 SEVERAL = "product form of several classes, convolution in logarithms (Reiser & Kobayashi 1975)"
 MIXED = "mixed network of product form (Zahorjan & Wong 1981)"
 
-LARGEST_LATTICE = 2_000_000
-"""Populations (N₁+1)···(N_R+1) that fit into memory several times over."""
-MOST_TERMS = 1_000_000_000
-"""Products to add up for all convolutions: some seconds."""
+LARGEST_LATTICE = 2_000_000  # populations (N₁+1)···(N_R+1) that fit into memory several times over
+MOST_TERMS = 1_000_000_000  # products to add up for all convolutions: some seconds
 RECURSION, ROW_COST = 10, 5_000
 """Cost of a step of the recursion along the populations, and of a row of the lattice, in products."""
 

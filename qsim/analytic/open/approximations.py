@@ -51,10 +51,8 @@ from qsim.metrics import Metrics
 
 MOST_SERVERS = 100_000
 FIT, BOUND = "phase-type fit", "Kingman's bound"
-LEAST_SCV = 0.05
-"""The least scv of a law that is replaced by phases: that of twenty Erlang phases."""
-MOST_WORK = 2e8
-"""Multiplications to solve a phase-type fit: a few tenths of a second."""
+LEAST_SCV = 0.05  # the least scv of a law that is replaced by phases: that of twenty Erlang phases
+MOST_WORK = 2e8  # multiplications to solve a phase-type fit: a few tenths of a second
 
 
 def mmc_wait(arrival_rate: float, service_time: float, servers: int = 1) -> float:

@@ -41,8 +41,7 @@ LIMITED = "M/M/c/K birth-death in logarithms (Kleinrock 1975, section 3.6)"
 LOSS = "Erlang B (Erlang 1917), insensitive to the service law (Sevastyanov 1957)"
 SPEEDS = "birth-death with speeds by the number present (Kleinrock 1975, section 3.2)"
 
-MOST_STATES = 2_000_000
-"""The longest table of probabilities: some hundred megabytes."""
+MOST_STATES = 2_000_000  # the longest table of probabilities: some hundred megabytes
 
 
 def require_few_states(model: Described, states: int) -> None:

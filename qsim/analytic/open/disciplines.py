@@ -50,8 +50,7 @@ INTERRUPTED = "preemptive last come first served: the number present is that of 
 
 
 STRATA = 10_000
-ATOM = 1e-3
-"""A stratum with more than this share of customers is an atom: one size."""
+ATOM = 1e-3  # A stratum with more than this share of customers is an atom: one size
 SMALLEST, LARGEST, WIDER, NEGLIGIBLE = 1e-12, 1e-14, 1 + 1e-9, 1e-15
 """Shares of customers below the first stratum and above the last, which are a little wider; and in an empty one."""
 

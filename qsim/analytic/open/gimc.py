@@ -37,14 +37,10 @@ from qsim.metrics import Metrics
 METHOD = "GI/M/c (Takács 1962, chapter 2)"
 AROUND = (0.02, 0.75), (0.04, -0.3), (0.06, 0.05)
 """Distances and weights of the symmetric six-point interpolation at the middle."""
-NEAR, PRECISION = 1e-3, 1e-14
-"""How near its 0/0 a ratio is interpolated; and the relative error of a root."""
-SMALLEST = -64.0
-"""The least logarithm of 1 - σ that is searched: transforms are integrated up to e^80 mean times."""
-LARGEST = 700.0
-"""Just below the logarithm of the largest float."""
-MOST_SERVERS = 1_000_000
-"""Terms of the sum for P(wait): some seconds."""
+NEAR, PRECISION = 1e-3, 1e-14  # how near its 0/0 a ratio is interpolated; and the relative error of a root
+SMALLEST = -64.0  # the least logarithm of 1 - σ that is searched: transforms are integrated up to e^80 mean times
+LARGEST = 700.0  # just below the logarithm of the largest float
+MOST_SERVERS = 1_000_000  # terms of the sum for P(wait): some seconds
 
 
 def rest(arrivals: Distribution, rate: float) -> float:

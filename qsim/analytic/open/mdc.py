@@ -28,8 +28,7 @@ from qsim.metrics import Metrics
 METHOD = "M/D/c (Crommelin 1932)"
 
 MOST_SERVERS = 2000
-MOST_ROUNDS, PRECISION = 200, 1e-15
-"""Of Newton's method."""
+MOST_ROUNDS, PRECISION = 200, 1e-15  # of Newton's method
 
 
 def roots_inside(offered_load: float, servers: int) -> npt.NDArray[np.complex128]:

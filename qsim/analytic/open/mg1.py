@@ -41,15 +41,12 @@ from qsim.distributions import Deterministic, Distribution, Empirical, Mixture, 
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics
 
-POINTS = 12
-"""Of the integral over a bin of a histogram."""
+POINTS = 12  # of the integral over a bin of a histogram
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(POINTS)
 SHORT, RARE, MARGIN, LOG_STEP = -40.0, 1e-15, 1.0, 2e-3
 """The integral over log t begins here, ends beyond the quantile that this share passes, and goes in these steps."""
-VANISHED = 746.0
-"""The exponential of minus this is zero."""
-FEWEST_STATES = 64
-"""The least states that are tabulated at once."""
+VANISHED = 746.0  # the exponential of minus this is zero
+FEWEST_STATES = 64  # the least states that are tabulated at once
 
 
 def left_behind(service: Distribution, arrival_rate: float, most: int) -> FloatArray:

@@ -37,8 +37,7 @@ from qsim.metrics import ExactTimes, Metrics
 
 METHOD = "Erlang C (Erlang 1917; Kleinrock 1975, section 3.5)"
 
-MOST_STEPS = 10_000_000
-"""Steps of the recursion for Erlang's B: a second or two."""
+MOST_STEPS = 10_000_000  # steps of the recursion for Erlang's B: a second or two
 
 
 def erlang_b(servers: int, offered_load: float) -> float:

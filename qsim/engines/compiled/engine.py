@@ -22,8 +22,7 @@ from qsim.engines.variates import ARRIVALS, BLOCK, SERVICE, Role, streams_of
 
 Progress = Callable[[float], object]
 
-REPORT_EVERY = 64
-"""Blocks between two calls of the progress function: a few milliseconds."""
+REPORT_EVERY = 64  # blocks between two calls of the progress function: a few milliseconds
 
 
 def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Progress | None) -> None:

@@ -21,8 +21,7 @@ from qsim.engines.compiled.tables import NOBODY, RowArray, Table
 from qsim.engines.jit import kernel
 from qsim.engines.numbered import LEAST_WAIT
 
-unsigned = np.uint64
-"""An index of which numba need not ask whether it counts from the end."""
+unsigned = np.uint64  # an index of which numba need not ask whether it counts from the end
 
 
 def tournament(times: FloatArray) -> tuple[IntArray, RowArray]:

@@ -18,10 +18,8 @@ from qsim.engines.variates import VISITS as VISITED
 Table: TypeAlias = npt.NDArray[Any]
 RowArray: TypeAlias = npt.NDArray[np.uint32]
 
-NONE = (1 << 32) - 1
-"""No row: nowhere, no stream, no output."""
-NOBODY = 0
-"""The first row of customers, whose service never ends."""
+NONE = (1 << 32) - 1  # no row: nowhere, no stream, no output
+NOBODY = 0  # the first row of customers, whose service never ends
 UNLIMITED = 1 << 62
 
 # How a customer picks one of a station's queues.
@@ -79,11 +77,9 @@ WAY = _record("place", real="upto")
 ROLE = _record("serving next first_way ways counts", "visits", "urgency")
 """A class at a place: its service stream, the stream, first row and number of its ways, and that of its visits."""
 
-COLUMNS = 2 * BLOCK + 24
-"""Of an output: fields a whole number of pages apart would share lines of the cache."""
+COLUMNS = 2 * BLOCK + 24  # of an output: fields a whole number of pages apart would share lines of the cache
 
-FIRST_ROWS = 1024
-"""Rows for customers from outside at first; more are added on demand."""
+FIRST_ROWS = 1024  # rows for customers from outside at first; more are added on demand
 
 # Fields of the outputs.
 FIELDS = 5
