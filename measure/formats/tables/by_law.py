@@ -1,7 +1,7 @@
 """What N = X R tells of a table: units, which column is the rate, what is missing, and the load of a series over time.
 
 A unit or a column is taken by the law only where one reading of the table obeys it and no other does; a finding says
-what was decided. Values that the law gives are marked as computed. Bandwidth = throughput x block is held likewise.
+what was decided. Bandwidth = throughput x block is held likewise.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -56,11 +57,10 @@ def column_values(table: TextTable, role: ColumnRole) -> NDArray[np.float64]:
 
 
 def _or_nan(cell: str, role: ColumnRole) -> float:
-    try:
-        value = number(cell, role, 0, "")
-    except DataError:
-        return math.nan
-    return math.nan if value is None else value
+    with suppress(DataError):
+        if (value := number(cell, role, 0, "")) is not None:
+            return value
+    return math.nan
 
 
 def readings(role: ColumnRole) -> list[ColumnRole]:
@@ -82,8 +82,7 @@ def obeying(
 ) -> list[tuple[ColumnRole, ColumnRole]]:
     """The pairs of a rate and a time for which N = X R holds; N is the product of the columns ``outstanding``.
 
-    It holds where X R / N is within the relative distance ``within`` at the median and between a half and five
-    quarters in every row, over at least ``rows`` rows and two loads.
+    X R / N is within the relative distance ``within`` of 1 at the median, and right in each of ``rows`` rows or more.
     """
     n = np.prod([column_values(table, role) for role in outstanding], axis=0)
     found = []
@@ -127,14 +126,12 @@ def settle(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tuple[
     for role in opened:
         said = unit if role == scaling else "/s"
         column = roles[role].column
-        findings.append(
-            note(
-                f"{role}-unit",
-                f"{name}: the column {column!r} names no unit; it is read as {said.replace('us', 'µs')}, because {law} "
-                f"is {near[unit]:.3g} at the median.",
-                f"say the unit where it is another: {columns_option([f'{role}={column}:{said}'])}",
-            )
+        message = (
+            f"{name}: the column {column!r} names no unit; it is read as {said.replace('us', 'µs')}, because {law} "
+            f"is {near[unit]:.3g} at the median."
         )
+        remedy = f"say the unit where it is another: {columns_option([f'{role}={column}:{said}'])}"
+        findings.append(note(f"{role}-unit", message, remedy))
         roles = replace(roles, by_role={**roles.by_role, role: replace(roles[role], unit=said)})
     moved = ("bandwidth_bytes_per_s",) if scaling == "throughput" and "bandwidth" not in roles else ()
     for record in records:
@@ -213,14 +210,10 @@ def completes(records: Records) -> bool:
 def complete(records: list[dict[str, Any]], unused: Sequence[str], load: Load, name: str) -> list[Finding]:
     """Compute the missing value of each record in place: R = N / X or X = N / R. A Finding says so.
 
-    A record has ``load`` (a number of requests) and one of ``latency_s`` and ``throughput_per_s``; ``unused`` are the
-    columns without a role.
+    ``unused`` are the columns without a role.
     """
     findings = []
-    for missing, given, formula in (
-        ("latency_s", "throughput_per_s", "N / X"),
-        ("throughput_per_s", "latency_s", "N / R"),
-    ):
+    for missing, given, formula in (("latency_s", "throughput_per_s", "N / X"), (*reversed(WORDS), "N / R")):
         lacking = [r for r in records if r[missing] is None]
         for record in lacking:
             if not (record["load"] > 0 and record[given] > 0):
@@ -236,11 +229,9 @@ def complete(records: list[dict[str, Any]], unused: Sequence[str], load: Load, n
             at = f"at {load.at(*sorted({r['load'] for r in lacking}))}" if len(lacking) < len(records) else ""
             what = f"{WORDS[missing]}{at and f' {at}'}: it is {formula} by Little's law"
             what += "" if at else f" at {counted(len(lacking), 'point')}"
-            remedy = "measure both, and N = X R checks them against each other."
-            if unused:
-                remedy = (
-                    f"if a column that is not used is the {WORDS[missing]}, say so: --columns {WORDS[missing]}=COLUMN"
-                )
+            remedy = f"if a column that is not used is the {WORDS[missing]}, say so: --columns {WORDS[missing]}=COLUMN"
+            if not unused:
+                remedy = "measure both, and N = X R checks them against each other."
             findings.append(note("by-littles-law", f"{name} gives no {what}.", remedy))
     return findings
 
@@ -257,8 +248,7 @@ def count_outstanding(records: Sequence[dict[str, Any]], roles: Roles, name: str
     """Set ``load`` of each record, in place, to all outstanding requests, and ``depth`` to those of one job.
 
     A pipeline multiplies the load. Jobs multiply a load that is a depth by its name, or that was declared with them,
-    unless N = X R holds for the load alone. Raises DataError for less than one job or request, and for a depth and jobs
-    of which N = X R holds neither for the product nor for the depth.
+    unless N = X R holds for the load alone. DataError for less than one job or request, and where it holds for neither.
     """
     findings: list[Finding] = []
     if "jobs" in roles:
@@ -268,22 +258,13 @@ def count_outstanding(records: Sequence[dict[str, Any]], roles: Roles, name: str
             if not record["pipeline"] >= 1:
                 raise DataError(f"{name}: a pipeline of {record['pipeline']:g} sends nothing; correct the row")
             record["load"] *= record["pipeline"]
-    _tell(records, roles)
-    return roles, findings
-
-
-def _tell(records: Sequence[dict[str, Any]], roles: Roles) -> None:
-    """Mark loads that hang on a value that the user gave for all rows."""
-    parts = [f"{r}={roles[r].constant:g}" for r in (roles.load.role, "jobs", "pipeline") if _is_told(roles, r)]
+    given = {r: roles[r].constant for r in (roles.load.role, "jobs", "pipeline") if r in roles}
+    parts = [f"{r}={n:g}" for r, n in given.items() if n is not None and (r in LOAD_ROLES or n != 1)]
     if parts:
         line = f"--columns {','.join(parts)}".replace("depth=", "load=")
         for record in records:
             record[ORIGIN["load"]] = told(line)
-
-
-def _is_told(roles: Roles, role: str) -> bool:
-    known = role in roles and roles[role].constant is not None
-    return known and (role in LOAD_ROLES or roles[role].constant != 1)
+    return roles, findings
 
 
 def _count_jobs(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tuple[Roles, list[Finding]]:
@@ -314,10 +295,7 @@ _LEAST_ALONE = 0.8
 
 
 def _jobs_multiply(records: Records, roles: Roles, name: str) -> bool:
-    """Whether N = X R holds for depth x jobs; False where it holds for the depth alone.
-
-    Where it cannot tell, fio's own iodepth is that of each job. DataError for other names, and where neither holds.
-    """
+    """Whether N = X R holds for depth x jobs, and not for the depth alone; without latencies only fio's name tells."""
     several = [record for record in records if record["jobs"] > 1]
     product, alone = (_unit_aside(outstanding(several, with_jobs=with_jobs)) for with_jobs in (True, False))
     load, jobs = roles.load.column, roles["jobs"].column
@@ -389,15 +367,12 @@ _TAKEN_FOR |= {"KiB/s": "kB/s", "MiB/s": "MB/s", "GiB/s": "GB/s"}
 def check_bandwidths(records: Sequence[dict[str, Any]], roles: Roles, load: Load, name: str) -> list[Finding]:
     """Correct, in place, bandwidths in MiB/s whose column says MB/s, or the other way round; findings in words of load.
 
-    The unit is corrected where every row has their ratio within 0.6 %. Rows that differ by 5 % where most do not are
-    named, and kept as they are.
+    The unit is corrected where every row has their ratio within 0.6 %. Single rows that differ by 5 % are named.
     """
-    if "block" not in roles or not {"throughput", "bandwidth"} <= roles.by_role.keys():
-        return []
     known = [r for r in records if r["bandwidth_bytes_per_s"] and r["throughput_per_s"] and r["block_bytes"]]
-    ratio = np.array([r["bandwidth_bytes_per_s"] / (r["throughput_per_s"] * r["block_bytes"]) for r in known])
-    if not known:
+    if not known or not {"block", "throughput", "bandwidth"} <= roles.by_role.keys():
         return []
+    ratio = np.array([r["bandwidth_bytes_per_s"] / (r["throughput_per_s"] * r["block_bytes"]) for r in known])
     unit = re.sub(r"ps$|_per_s$|/sec$|_s$", "/s", roles["bandwidth"].unit)
     other = _TAKEN_FOR.get(unit)
     factor = UNITS["bandwidth"][other] / UNITS["bandwidth"][unit] if other else 1.0

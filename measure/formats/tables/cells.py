@@ -31,8 +31,6 @@ _UNIT_WORDS = {*UNITS["latency"], *UNITS["bandwidth"], *UNITS["throughput"]}
 def header_of(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     """The header of a table, and how many rows it takes: two where the second has units or parts of columns.
 
-    >>> header_of([["depth", "IOPS", "latency"], ["", "(k)", "(us)"], ["1", "12", "83"]])
-    (('depth', 'IOPS (k)', 'latency (us)'), 2)
     >>> header_of([["depth", "latency (us)", ""], ["", "mean", "p99"], ["1", "83", "150"]])
     (('depth', 'mean latency (us)', 'p99 latency (us)'), 2)
     """
@@ -75,16 +73,15 @@ def upright(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     lengths = {len(row) for row in plain}
     if len(plain) < 2 or len(lengths) > 1 or lengths == {1}:
         return plain
-    names = [row[0] for row in plain]
-    loads = [load for load in takewhile(bool, map(_load_in, plain[0][1:])) if load]
-    is_load = len(loads) == len(plain[0]) - 1 and len({noun.rstrip("s") for noun, _ in loads}) == 1
-    if is_load and recognise(plain[0][0]) is None:
-        plain[0] = [loads[-1][0], *(count for _, count in loads)]
-    if not all(map(is_figure, plain[0][1:])) or any(map(is_figure, names)):
-        return list(map(list, rows))
-    if sum(recognise(name) is not None for name in names) < 2:
-        return list(map(list, rows))
-    return [list(column) for column in zip(*plain, strict=True)]
+    names, first = [row[0] for row in plain], plain[0]
+    loads = [load for load in takewhile(bool, map(_load_in, first[1:])) if load]
+    is_load = len(loads) == len(first) - 1 and len({noun.rstrip("s") for noun, _ in loads}) == 1
+    if is_load and recognise(first[0]) is None:
+        first = [loads[-1][0], *(count for _, count in loads)]
+    is_known = sum(recognise(name) is not None for name in names) > 1
+    if not is_known or not all(map(is_figure, first[1:])) or any(map(is_figure, names)):
+        return plain
+    return [list(column) for column in zip(first, *plain[1:], strict=True)]
 
 
 # --- units in cells ---------------------------------------------------------------------------------------------------
@@ -105,20 +102,26 @@ def without_units(
 ) -> tuple[dict[str, str], list[tuple[int, dict[str, str]]]]:
     """The name of each column and the rows, with the units of times, rates and bandwidths in names instead of cells.
 
-    A unit is added to a name that has none. Cells with another unit than the first cell are converted. Raises DataError
-    for a cell that cannot be converted, and for a time without a unit among others with units.
+    Cells with another unit than the first are converted. Raises DataError for a cell that cannot be converted, and for
+    a time without a unit among others with units.
     """
     names = {column: column for column in header}
     cells = [(line, {column: _without_spread(cell) for column, cell in row.items()}) for line, row in rows]
     for column in header:
         found = [_split(row[column]) for _, row in cells]
         units = [unit for _, unit in found if unit]
-        bare = [cell for cell, (value, unit) in zip(cells, found, strict=True) if not unit and _needs_unit(value)]
-        if units and bare and all(unit in _TIMES for unit in units):
-            _refuse_bare(column, *bare[0], units[0], name)
+        bare = [
+            f"{row[column][:40]!r} in line {line}, column {column!r}"
+            for (line, row), (value, unit) in zip(cells, found, strict=True)
+            if not unit and is_figure(value) and value.strip("+-0.,")  # 0 is 0 in any unit
+        ]
+        known = recognise(column)
+        if units and bare and all(unit in _TIMES for unit in units) and (known is None or not known.unit):
+            raise DataError(
+                f"{name}: {bare[0]} has no unit, and others have {units[0]}; write it into each cell, or into the name"
+            )
         if bare or not units:
             continue
-        known = recognise(column)
         own = known.unit if known is not None and known.unit != OPEN_UNIT else ""
         target, renamed = _target(column, own, units[0])
         values = [value if unit in ("", target) else _rescaled(value, unit, target) for value, unit in found]
@@ -138,20 +141,6 @@ def _without_spread(cell: str) -> str:
     """The number of a cell such as "4.71 ± 0.3"; other cells unchanged."""
     found = _SPREAD.fullmatch(cell)
     return found["value"] if found and not found["unit"] else cell
-
-
-def _needs_unit(value: str) -> bool:
-    """Whether a cell is a figure other than 0, which is 0 in any unit."""
-    return is_figure(value) and value.strip("+-0.,") != ""
-
-
-def _refuse_bare(column: str, line: int, row: Mapping[str, str], unit: str, name: str) -> None:
-    known = recognise(column)
-    if known is None or not known.unit:
-        where = f"{row[column][:40]!r} in line {line}, column {column!r}"
-        raise DataError(
-            f"{name}: {where} has no unit, and others have {unit}; write it into each cell, or into the name"
-        )
 
 
 def _target(column: str, own: str, unit: str) -> tuple[str, str]:
@@ -343,10 +332,9 @@ def scaled(value: float, scale: float) -> float:
 def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTable:
     """The table with decimal points and no thousands separators in these columns.
 
-    The meaning of a comma follows from all cells of these columns: in "0,5" it can only be decimal, in "1,234,567"
-    only separate thousands, and where "81.2" has a point, "12,345" has thousands. With decimal commas the point in
-    "12.345" separates thousands. Raises DataError where it is ambiguous ("12,345" alone; where semicolons separate
-    the cells also "12.345"), or where the cells contradict each other.
+    The meaning of a comma follows from all of their cells: in "0,5" it can only be decimal, in "1,234,567" only
+    separate thousands. Raises DataError where it is ambiguous ("12,345" alone; where semicolons separate the cells also
+    "12.345"), or where the cells contradict each other.
     """
     chosen = dict.fromkeys(columns)
     table = _converted(table, chosen, lambda cell: _BLANK_GROUPS.sub("", cell))

@@ -264,7 +264,7 @@ _MOST_NAMES = 20
 
 
 def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """``columns`` and ``units`` for ``load`` from the text after ``--columns``: ``role=column`` or ``role=column:unit``.
+    """``columns`` and ``units`` from the text after ``--columns``: ``role=column`` or ``role=column:unit``, ...
 
     A column with a comma in its name is put in double quotes together with its role. Raises DataError for other text.
 

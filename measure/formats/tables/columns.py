@@ -120,7 +120,7 @@ class _Search:
         self.findings: list[Finding] = []
 
     def one_of(self, role: str, fitting: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole]) -> ColumnRole:
-        """The column, of several, for which alone N = X R holds, or the first of equal ones. DataError where none is."""
+        """The column, of several, for which alone N = X R holds, or the first of equal ones; else DataError."""
         used = [r for r in fitting if np.any(column_values(self.table, r) != 0)]
         if len(used) == 1:  # tools print a column of zeros for what they did not do
             return used[0]

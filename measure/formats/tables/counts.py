@@ -58,8 +58,8 @@ def counts_requests(column: str) -> bool:
 def with_counted_rate(table: TextTable, declared: Collection[str], name: str) -> tuple[TextTable, list[Finding], str]:
     """A table with its requests over the length of its runs in the place of both; a finding, and the quotient in words.
 
-    Unchanged where it has a rate or a bandwidth, more than one column or none of either kind, a length in an unknown
-    unit that N = X R does not tell, or where the quotient breaks that law. ``declared`` are columns with another role.
+    Unchanged where it has a rate, not one column of each kind, or where N = X R speaks against the quotient.
+    ``declared`` are columns with another role.
     """
     free = [c for c in table.header if c not in declared]
     counts = [c for c in free if counts_requests(c)]
@@ -83,10 +83,8 @@ def with_counted_rate(table: TextTable, declared: Collection[str], name: str) ->
     header = (*(c for c in table.header if c not in (counts[0], length)), RATE)
     as_seconds = "" if unit else ", taken in seconds, as N = X R then holds"
     message = f"{name}: the throughput is {counts[0]!r} over {length!r}{as_seconds}."
-    finding = note(
-        "counted-rate", message, f"if one column is the rate, say so: {columns_option(['throughput=COLUMN'])}"
-    )
-    return replace(table, header=header, rows=rows), [finding], law
+    remedy = f"if one column is the rate, say so: {columns_option(['throughput=COLUMN'])}"
+    return replace(table, header=header, rows=rows), [note("counted-rate", message, remedy)], law
 
 
 def _numbers(table: TextTable, column: str) -> NDArray[np.float64]:
@@ -100,10 +98,7 @@ def _numbers(table: TextTable, column: str) -> NDArray[np.float64]:
 def _is_length(
     table: TextTable, rate: NDArray[np.float64], product: NDArray[np.float64], length: str, *, is_told: bool
 ) -> bool:
-    """Whether the column is the length of runs: not a mean time, a series' clock, or a length in another unit.
-
-    ``product`` is that of both columns, which is N where they are a rate and a mean time.
-    """
+    """Whether the column is the length of runs: no mean time (``product`` is then N), clock, or other unit."""
     exact = [role for c in table.header if (role := recognise(c)) is not None]
     loads = [column_values(table, role) for role in exact if role.role in ("depth", "clients", "jobs")]
     rest = [c for c in table.header if c != length]

@@ -82,15 +82,10 @@ def by_kind(
     if think := _think_column(table, said, (units or {}).get(THINK), of_rates=kinds is None, name=name):
         kinds = _with_think_times(table, think, kinds, name)
     found: dict[str, tuple[TextTable, dict[str, str]]] = {}
+    shown = [c for c in table.header if not _says_kind(table, c, declared) and (think is None or c != think.column)]
     for kind in dict.fromkeys(kinds or ()):
         rows = [row for row, own in zip(table.rows, kinds or (), strict=True) if own == kind]
-        header = tuple(
-            c
-            for c in table.header
-            if any(cells[c] for _, cells in rows)
-            and not _says_kind(table, c, declared)
-            and (think is None or c != think.column)
-        )
+        header = tuple(c for c in shown if any(cells[c] for _, cells in rows))
         cells = tuple((line, {c: cells[c] for c in header}) for line, cells in rows)
         found[kind] = replace(table, header=header, rows=cells), _roles(header, kind, declared)
     return found if len(found) > 1 or KIND in (columns or {}) or think is not None else {}
@@ -103,29 +98,22 @@ def _says_kind(table: TextTable, column: str, declared: Mapping[str, str]) -> bo
 
 def _kinds(table: TextTable, column: str | None, name: str) -> list[str] | None:
     """The kind of each row by a column that names it; None without one."""
-    if column is None:
-        named = [c for c in table.header if plain_name(c).lower() in _KIND_NAMES and _says_kind(table, c, {})]
-        column = named[0] if named else None
+    named = (c for c in table.header if plain_name(c).lower() in _KIND_NAMES and _says_kind(table, c, {}))
+    column = next(named, None) if column is None else column
     if column is None:
         return None
     if column not in table.header:
         raise DataError(f"{name} has no column {column!r} (declared as {KIND})")
     for line, cells in table.rows:
-        if cells[column].lower() not in _KINDS:
-            raise DataError(
-                f"{name}: line {line}: {cells[column]!r} is no kind of load; write {', '.join(_KIND_WORDS)}"
-            )
+        if (said := cells[column]).lower() not in _KINDS:
+            raise DataError(f"{name}: line {line}: {said!r} is no kind of load; write {', '.join(_KIND_WORDS)}")
     return [_KINDS[cells[column].lower()] for _, cells in table.rows]
 
 
 def _think_column(
     table: TextTable, said: str | None, unit: str | None, *, of_rates: bool, name: str
 ) -> ColumnRole | None:
-    """The column of think times: that which was ``said``, unless a time was, or that which is named so.
-
-    One time in every row, in no unit, is none: the points tell it; nor are words, or what stands beside rates alone
-    (``of_rates``: rates are of no kind of their own). Raises DataError where the column or its unit is unknown.
-    """
+    """The column of think times: the one ``said``, or named so, that varies; DataError where it is unknown."""
     if said is not None and is_time(said):
         return None
     if said is not None and said not in table.header:
@@ -160,10 +148,8 @@ def _by_filled_column(table: TextTable, declared: Mapping[str, str]) -> list[str
     rates = [c for c, role in roles.items() if role == "arrival_rate" or declared.get("arrival_rate") == c]
     if len(counts) != 1 or len(rates) != 1:
         return None
-    (count,), (rate,) = counts, rates
-    if not all(bool(cells[count]) != bool(cells[rate]) for _, cells in table.rows):
-        return None
-    return ["closed" if cells[count] else "poisson" for _, cells in table.rows]
+    filled = [(bool(cells[counts[0]]), bool(cells[rates[0]])) for _, cells in table.rows]
+    return ["closed" if count else "poisson" for count, _ in filled] if all(a != b for a, b in filled) else None
 
 
 def _roles(header: tuple[str, ...], kind: str, declared: Mapping[str, str]) -> dict[str, str]:
@@ -199,32 +185,22 @@ def remarks_below(table: TextTable, name: str) -> list[Finding]:
 
 
 def without_sums(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
-    """The table without the rows that sum up others, as "Average" or "Total"; and a finding that names them.
-
-    Such a word stands in a column of numbers, or in a row that lacks a number which most others have.
-    """
+    """The table without rows that lack a number and say "Average" or "Total"; and a finding that names them."""
     rows = [cells for _, cells in table.rows]
     numbers = [c for c in table.header if 2 * sum(_is_number(cells[c]) for cells in rows) > len(rows)]
-    sums: list[tuple[int, str]] = []
-    for line, cells in table.rows:
-        word = next((cell for cell in cells.values() if _SUM.fullmatch(cell)), None)
-        if word is not None and not all(_is_number(cells[c]) for c in numbers):
-            sums.append((line, word))
-    if not sums or len(sums) == len(rows):
+    lacks = [not all(_is_number(cells[c]) for c in numbers) for cells in rows]
+    words = [is_short and next(filter(_SUM.fullmatch, c.values()), "") for c, is_short in zip(rows, lacks, strict=True)]
+    kept = tuple(row for row, word in zip(table.rows, words, strict=True) if not word)
+    if not kept or len(kept) == len(rows):
         return table, []
-    left_out = {line for line, _ in sums}
-    named = ", ".join(f"line {line} ({word})" for line, word in sums[:_SHOWN])
-    message = f"{name}: {named} {'sums' if len(sums) == 1 else 'sum'} up other rows: left out."
+    sums = [f"line {line} ({word})" for (line, _), word in zip(table.rows, words, strict=True) if word]
+    message = f"{name}: {', '.join(sums[:_SHOWN])} {'sums' if len(sums) == 1 else 'sum'} up other rows: left out."
     remedy = "write the load into that row where it is a point."
-    kept = tuple(row for row in table.rows if row[0] not in left_out)
     return replace(table, rows=kept), [note("rows-left-out", message, remedy)]
 
 
 def with_merged_cells(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
-    """The table with cells that span several rows, of which an export fills the first, in each of them; and a finding.
-
-    Such are words in the first column, and what stands left of all that is measured where each spans as many rows.
-    """
+    """The table with cells that span several rows, of which an export fills the first, in each; and a finding."""
     roles = [found.column.role if (found := meaning_of(column)) else "" for column in table.header]
     measured = (k for k, role in enumerate(roles) if role.endswith(_MEASURED) or role.startswith("latency_"))
     left = table.header[: next(measured, 1)]
@@ -261,10 +237,8 @@ def with_curves_apart(table: TextTable, name: str) -> tuple[TextTable, list[Find
     rates, times = (_own_words(table.header, words, what) for what in ("throughput", "latency"))
     if len(rates) < 2 or set(rates) != set(times) or frozenset() in rates or "series" in table.header:
         return table, []
-    owner = {}
-    for column, named in words.items():
-        mine = [own for own in rates if own <= {word.lower() for word in named}]
-        owner[column] = max(mine, key=len, default=None)
+    lower = {column: {word.lower() for word in named} for column, named in words.items()}
+    owner = {c: max((own for own in rates if own <= named), key=len, default=None) for c, named in lower.items()}
     rows, labels = [], []
     for own, rate in rates.items():
         label = " ".join(word for word in words[rate] if word.lower() in own)
@@ -307,15 +281,13 @@ def without_copies(rows: _Rows, roles: Roles, name: str) -> tuple[_Rows, list[Fi
     for words_of, group in groups.items():
         values = [tuple(cells[c] for c in numbers) for _, cells in group]
         counts = set(Counter(values).values())
-        if not _are_several(group, loads):
+        if len({cells.get(loads) for _, cells in group}) < 2 or len(counts) > 1:
             return rows, []
-        if counts != {1} and len(counts) == 1:
-            times |= counts
-        elif counts != {1}:
-            return rows, []
+        times |= counts - {1}
         kept[words_of] = dict(reversed(list(zip(reversed(values), reversed(group), strict=True))))
     if len(times) == 1:
-        message = f"{name}: every row is there {_TIMES.get(n := times.pop(), f'{n} times')}; the copies are left out."
+        often = {2: "twice", 3: "three times"}.get(n := times.pop(), f"{n} times")
+        message = f"{name}: every row is there {often}; the copies are left out."
         findings.append(note("copied-rows", message, "measure again for repeats.", _COPIED))
     names = [c for c in words if c in roles.ignored or ("series" in roles and c == roles["series"].column)]
     first: dict[Any, tuple[str, ...]] = {}
@@ -331,13 +303,6 @@ def without_copies(rows: _Rows, roles: Roles, name: str) -> tuple[_Rows, list[Fi
             del kept[words_of]
     chosen = {id(row) for found in kept.values() for row in found.values()}
     return [row for row in rows if id(row) in chosen] if findings else rows, findings
-
-
-_TIMES = {2: "twice", 3: "three times"}
-
-
-def _are_several(rows: _Rows, load: str) -> bool:
-    return len({cells.get(load) for _, cells in rows}) > 1
 
 
 def _is_number(cell: str) -> bool:
@@ -388,21 +353,25 @@ def _rates(table: TextTable, roles: Roles, direction: str) -> NDArray[np.float64
 
 def split_settings(records: Records, roles: Roles) -> None:
     """Give different blocks, mixes, patterns and buffers within one named series a curve each, in place."""
-    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in records:
-        groups[record["series"]].append(record)
-    mixed = bool({"read_percent", "write_percent", "mix"} & roles.by_role.keys())
     named = {
-        "block_bytes": "block" in roles,
-        "read_fraction": mixed,
-        "pattern": "pattern" in roles or "mix" in roles,
-        "buffer": "buffer" in roles,
+        "block_bytes": {"block"},
+        "read_fraction": {"read_percent", "write_percent", "mix"},
+        "pattern": {"pattern", "mix"},
+        "buffer": {"buffer"},
     }
-    for group in groups.values():
-        varied = {c for c, is_named in named.items() if is_named and len({r[c] for r in group}) > 1}
+    for group in by_series(records).values():
+        varied = {c for c, of in named.items() if of & roles.by_role.keys() and len({r[c] for r in group}) > 1}
         for record in group if varied else ():
             block, read, pattern, buffer = (record[c] if c in varied else None for c in named)
             _extend(record, describe_series(block, read, pattern, [f"buffer {format_bytes(buffer)}"] if buffer else []))
+
+
+def by_series(records: Records) -> dict[str, list[dict[str, Any]]]:
+    """The records of each curve."""
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        groups[record["series"]].append(record)
+    return groups
 
 
 def split_series(
@@ -410,9 +379,7 @@ def split_series(
 ) -> tuple[tuple[str, ...], list[Finding]]:
     """Give ``records`` of different engines, and of different values in a column that separates curves, a series each.
 
-    ``rows`` are the cells of the same rows. Returns the columns that separate
-    no curves, and a finding for each that does. None does where no two records have the same curve and load. Unlike a
-    measured value, which rarely recurs, each value of such a column occurs at two places or more.
+    ``rows`` are the cells of the same rows. Returns the columns that separate no curves, and a finding for each other.
     """
     ignored = roles.ignored
     engines = {(r["series"] if "series" in roles else "", r.get("engine")) for r in records}
@@ -432,14 +399,10 @@ def split_series(
     for column, values in separating.items():
         distinct = list(dict.fromkeys(values))
         shown = ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
-        findings.append(
-            note(
-                "curves-by-column",
-                f"{name}: rows at the same load differ in {column} ({shown}), and are curves of their own.",
-                f"look whether they are repeats of one point instead: then rename the column {column!r} to repeat.",
-                "they were measured under conditions of their own.",
-            )
-        )
+        message = f"{name}: rows at the same load differ in {column} ({shown}), and are curves of their own."
+        remedy = f"look whether they are repeats of one point instead: then rename the column {column!r} to repeat."
+        because = "they were measured under conditions of their own."
+        findings.append(note("curves-by-column", message, remedy, because))
     return tuple(column for column in ignored if column not in separating), findings
 
 
@@ -457,17 +420,10 @@ def _separates(
 
 
 def split_jobs(records: Records, roles: Roles) -> None:
-    """Give each number of jobs a series of its own where both depths and jobs vary, or where a load recurs.
-
-    Rows with equal products of different depths and jobs are not repeats. A sweep of depths at one number of jobs is
-    one curve, and so is a sweep of jobs at one depth.
-    """
+    """Give each number of jobs a series of its own where both depths and jobs vary, or where a load recurs."""
     noun = load_noun(roles["jobs"].column).replace("requests", "jobs")
     one = {"processes": "process"}.get(noun, noun.removesuffix("s"))
-    members: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in records:
-        members[record["series"]].append(record)
-    for group in members.values():
+    for group in by_series(records).values():
         depths: dict[float, set[float]] = defaultdict(set)
         jobs: dict[float, set[float]] = defaultdict(set)
         for record in group:

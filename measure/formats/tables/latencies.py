@@ -27,6 +27,7 @@ from measure.formats.tables.column_names import (
     recognise,
     weakly_recognised,
 )
+from measure.sweep import PERCENTILES
 from measure.units import format_duration, parse_mix
 
 STATISTICS = ("latency", "latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
@@ -129,7 +130,9 @@ def _role(column: str) -> ColumnRole | None:
 def _upright(table: TextTable) -> TextTable:
     """A row for each workload, where the rows of the table are statistics."""
     unit = _UNIT.search(plain_name(table.header[0]))
-    names = [_with_unit(cells[table.header[0]], unit) for _, cells in table.rows]
+    names = [cells[table.header[0]] for _, cells in table.rows]
+    if unit is not None:
+        names = [name if _UNIT.search(plain_name(name)) else f"{name} {unit[1]}" for name in names]
     if sum(getattr(_role(name), "role", "") in STATISTICS for name in names) < 2:
         return table
     line = table.rows[0][0]
@@ -138,10 +141,6 @@ def _upright(table: TextTable) -> TextTable:
         for column in table.header[1:]
     ]
     return TextTable(("series", *names), tuple(turned), table.separator)
-
-
-def _with_unit(statistic: str, unit: re.Match[str] | None) -> str:
-    return statistic if unit is None or _UNIT.search(plain_name(statistic)) else f"{statistic} {unit[1]}"
 
 
 def _row(
@@ -194,14 +193,11 @@ def _of_variances(points: pd.DataFrame, unit_s: float) -> tuple[pd.DataFrame, li
 
 
 def _no_variance(row: pd.Series, role: str, unit_s: float, least: float, count: int, of: int) -> Finding:
-    percentile = {"latency_p95": "p95", "latency_p99": "p99", "latency_p999": "p99.9"}[role]
-    return Finding(
-        "variance",
-        "error",
+    message = (
         f"a variance of {1e12 * unit_s * row['latency_sd_s']:.3g} µs² is too small for a mean of "
-        f"{format_duration(row['latency_s'])} and a {percentile} of {format_duration(row[f'{role}_s'])}, which need "
-        f"{1e12 * least:.3g} µs² at least (Cantelli's inequality); so with {count} of {of} workloads.",
-        "the column holds standard deviations, as fio prints them, under the name of a variance.",
-        "take the numbers as standard deviations; they are shown so here.",
-        str(row["series"]),
+        f"{format_duration(row['latency_s'])} and a {PERCENTILES[f'{role}_s']} of {format_duration(row[f'{role}_s'])}, "
+        f"which need {1e12 * least:.3g} µs² at least (Cantelli's inequality); so with {count} of {of} workloads."
     )
+    because = "the column holds standard deviations, as fio prints them, under the name of a variance."
+    remedy = "take the numbers as standard deviations; they are shown so here."
+    return Finding("variance", "error", message, because, remedy, str(row["series"]))

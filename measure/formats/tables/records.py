@@ -30,10 +30,7 @@ def records_in(text: str) -> list[Record]:
 
 
 def _of_json(text: str) -> list[Record]:
-    """The objects of a list, or one after another; or those of the one list in an object, with what stands beside it.
-
-    Values of objects within have both names; lists within a record are left out. One object alone holds values only.
-    """
+    """The objects of a list, or one after another; or of the one list in an object, with what stands beside it."""
     documents, _ = _decoded(text, 0)
     if len(documents) == 1 and isinstance(documents[0], list):
         documents = documents[0]

@@ -49,6 +49,7 @@ from measure.formats.tables.columns import assign_roles
 from measure.formats.tables.counts import with_counted_rate
 from measure.formats.tables.curves import (
     by_kind,
+    by_series,
     remarks_below,
     split_jobs,
     split_series,
@@ -85,9 +86,9 @@ def csv_sweep(
     """The sweep in a text table.
 
     ``columns`` maps a role (load, jobs, latency, throughput, bandwidth, block, read_percent, series, ...) to the column
-    that holds it, ``units`` a role to its unit; other roles are recognised by unambiguous names. ``name`` is
-    the file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
-    under an injected delay, from bandwidth / 64 bytes, else, for a number of outstanding requests, from load / latency.
+    that holds it, ``units`` a role to its unit; other roles are recognised by unambiguous names. Throughput comes from
+    its own column, else from bandwidth / block, else, for a memory under an injected delay, from bandwidth / 64 bytes,
+    else, for a number of outstanding requests, from load / latency.
 
     Raises DataError with one sentence for a table that is empty, ragged, lacks a column, or holds a cell that is not a
     number.
@@ -207,9 +208,7 @@ def _count_pipelines(records: list[dict[str, Any]], noun: str, name: str) -> lis
 
     Nothing changes unless this holds for every curve, each over two loads or more, and both X and R were measured.
     """
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        groups.setdefault(record["series"], []).append(record)
+    groups = by_series(records)
     if any(ORIGIN["load"] in r or not all(can_judge(r.get(o, MEASURED)) for o in ORIGIN.values()) for r in records):
         return []
     number_of = {s: pipeline_of(outstanding(group, with_jobs=False)) for s, group in groups.items()}
@@ -368,13 +367,10 @@ def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> 
 
 
 def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
-    return Finding(
-        "rows-left-out",
-        "warning",
-        f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({_lines(lines)}).",
-        "the export lost the cells, or the points were never measured.",
-        "fill the cells and run qsim audit on the table again, or measure the points.",
-    )
+    message = f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({_lines(lines)})."
+    because = "the export lost the cells, or the points were never measured."
+    remedy = "fill the cells and run qsim audit on the table again, or measure the points."
+    return Finding("rows-left-out", "warning", message, because, remedy)
 
 
 def _lines(lines: Sequence[int]) -> str:

@@ -41,8 +41,7 @@ _LOOKED_AT, _MOST_TITLES, MOST_COLUMNS = 50, 3, 1000
 class Body:
     """The lines of a table from its header on, each with its number in the text, and what separates the cells.
 
-    ``is_framed``: bars separate the cells, as in Markdown, and every row has as many as the header. ``notes`` are lines
-    below the last row that are none, with their numbers.
+    ``is_framed``: every row has as many cells as the header. ``notes`` are the lines below the last row.
     """
 
     lines: tuple[str, ...]
@@ -100,10 +99,7 @@ _NOTE = re.compile(r"\W*(?i:notes?|remarks?|sources?|anmerkung(?:en)?|hinweise?|
 
 
 def _without_notes(body: Body) -> tuple[Body, list[tuple[int, str]]]:
-    """The lines of cells, and those that are a title or a note: one cell of words, the other ones empty or absent.
-
-    Below the last row that begins with a figure, they are also lines without one.
-    """
+    """The lines of cells, and those that are a title or a note: one cell of words, or below the last row no figure."""
     kept: list[int] = []
     notes: list[tuple[int, str]] = []
     mark, end = body.separator if body.lines else None, _last_row(body.lines)
@@ -133,10 +129,7 @@ def is_figure(cell: str) -> bool:
 
 
 def _in_sections(body: Body, titles: Sequence[tuple[int, str]]) -> Body:
-    """The table with the lines above its sections as a column "series", where two sections share a first cell.
-
-    A section has two rows or more. Sections that are numbered as runs are repeats.
-    """
+    """The table with the lines above its sections as a column "series", where two sections share a first cell."""
     titles = [(n, text) for n, text in titles if LETTER.search(text)]
     if not titles or len(body.lines) < 2 or (mark := body.separator) is None or "series" in body.lines[0].lower():
         return body
@@ -218,17 +211,13 @@ def _without_title(lines: Sequence[tuple[int, str]], skip: int) -> Body | None:
 
 
 def _with_tabs(lines: list[str]) -> list[str]:
-    """The lines with tabs between columns that only blanks separate; other lines unchanged.
-
-    Such columns have as many words in the header as in every row, or as many cells two blanks apart, and most of each
-    row are numbers; of a table on its side all but the first.
-    """
+    """The lines with tabs between columns of numbers that only blanks separate; other lines unchanged."""
     if len(lines) < 2 or separator_of(lines[0]):
         return lines
     lines = _without_index(lines)
     end = _last_row(lines)
     lines, below = lines[:end], [line.replace("\t", " ") for line in lines[end:]]
-    for cells_in in (str.split, _far_apart):
+    for cells_in in (str.split, lambda line: re.split(r"\s{2,}", line.strip())):  # one blank may be within a name
         first = [cells_in(line) for line in lines[:_LOOKED_AT]]
         numbers = [sum(_FIGURE.fullmatch(cell.replace(" ", "")) is not None for cell in row) for row in first]
         widths = {len(row) for row in first}
@@ -249,19 +238,11 @@ def _without_index(lines: list[str]) -> list[str]:
     return [lines[0], *(line[row.end() :] for line, row in zip(lines[1:], rows, strict=True) if row)]
 
 
-def _far_apart(line: str) -> list[str]:
-    """The cells of a line between two blanks or more, as one blank is within a name."""
-    return re.split(r"\s{2,}", line.strip())
-
-
 # --- Markdown, and frames ---------------------------------------------------------------------------------------------
 
 
 def _framed(lines: Sequence[tuple[int, str]]) -> Body | None:
-    """The first table between bars, without bars and emphasis, and the rows of others with the same header.
-
-    Its header is marked by a rule below it; without one, all lines have the same number of bars, two or more.
-    """
+    """The first table between bars, its header above a rule or all lines alike, and the rows of others like it."""
     lines = [(n, line.replace("||", "|") if line.startswith("||") else line) for n, line in lines]  # Jira's header
     rows = [(n, _cells(line)) for n, line in lines if _BARS.search(line) and not _RULE.fullmatch(line)]
     last = max((n for n, _ in rows), default=0)  # a rule below it closes a frame
@@ -281,10 +262,7 @@ def _framed(lines: Sequence[tuple[int, str]]) -> Body | None:
 
 
 def _ruled(lines: Sequence[tuple[int, str]]) -> Body | None:
-    """The first table whose header has a rule below it in as many parts as the table has columns.
-
-    A column is as wide as its part of the rule and its cells, which the names of PowerShell's tables may exceed.
-    """
+    """The first table whose header has a rule below it in as many parts as the table has columns."""
     rules = [k for k, (_, line) in enumerate(lines) if _PARTED_RULE.fullmatch(line)]
     below = next((k for k in rules if k and k - 1 not in rules and k + 2 not in rules), None)
     if below is None:
@@ -302,8 +280,7 @@ def _ruled(lines: Sequence[tuple[int, str]]) -> Body | None:
 
 
 def _cells(line: str) -> list[str]:
-    inner = line.strip()
-    inner = re.sub(r"^[|│║]|(?<!\\)[|│║]$", "", inner)
+    inner = re.sub(r"^[|│║]|(?<!\\)[|│║]$", "", line.strip())
     return [_without_emphasis(cell) for cell in _BARS.split(inner)]
 
 
