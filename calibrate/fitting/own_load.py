@@ -141,7 +141,7 @@ def _check_reach(fit: Fit, loads: Array) -> None:
 
 
 def _throughputs(fit: Fit, loads: Array, shares: tuple[float, ...]) -> Array:
-    """Quantiles (k, m) of the throughput: a closed median, ``shares[0]``, is at most the peak; a service may collapse."""
+    """Quantiles (k, m) of the throughput: a closed median, ``shares[0]``, is at most the peak; services collapse."""
     found = measurements(fit, loads).quantiles(shares)
     if isinstance(fit.load_type, ClosedLoad) and isinstance(fit.curve_model, ClosedModel):
         found[0] = np.minimum(found[0], fit.asymptotes[1].estimate or np.inf)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,19 +47,30 @@ PEAKS, PEAK_MEDIAN, PEAK_LOG_SD = np.geomspace(1.005, 2, 60), 1.1, 0.2
 """The peak bandwidth of a memory over the highest measured: values to try, and their log-normal prior."""
 
 
-def plain_bound(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+def _baseline(predict: Callable[[Array, Array, Array, Array], tuple[Array, Array]]) -> Baseline:
+    """The baseline of points in any order that ``predict`` takes in ascending order of load."""
+
+    @wraps(predict)
+    def baseline(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+        n, x, r, wanted = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (load, throughput, response, at))
+        order = np.lexsort((r, x, n))
+        return predict(n[order], x[order], r[order], wanted)
+
+    return baseline
+
+
+@_baseline
+def plain_bound(n: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """X(N) = min(N / R1, Xmax): the asymptotic bound, with R1 the least n / x and Xmax the highest x of the points.
 
     Source: Muntz and Wong 1974, "Asymptotic properties of closed queueing network models"; Denning and Buzen 1978, "The
     operational analysis of queueing network models", ACM Computing Surveys 10(3).
     """
-    n, x, _, at = _points(load, throughput, response, at)
     return _closed(at, np.minimum(at / np.min(n / x), x.max()))
 
 
-def most_probable_p_norm(
-    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
-) -> tuple[Array, Array]:
+@_baseline
+def most_probable_p_norm(n: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """X(N) = [(N / R1)^-p + Xmax^-p]^(-1/p) at the most probable R1, Xmax and p, in ten lines.
 
     p is log-normal around 2.6, R1 and Xmax widely log-normal around those of :func:`plain_bound` (the limit of this
@@ -66,7 +78,6 @@ def most_probable_p_norm(
     """
     from scipy.optimize import least_squares
 
-    n, x, _, at = _points(load, throughput, response, at)
     top = x.max()
     slope, log_x = np.log(np.max(x / top / n)), np.log(x / top)
 
@@ -82,7 +93,8 @@ def most_probable_p_norm(
     return _closed(at, top * np.exp(log_curve(found.x, at)))
 
 
-def scalability_law(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+@_baseline
+def scalability_law(n: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """X(N) = g N / (1 + a (N - 1) + b N (N - 1)): contention a and coherency b, both between 0 and 1.
 
     Least squares in logarithms; b is 0 where there are two different loads, and a too where there is one. Above 1, a or
@@ -91,7 +103,6 @@ def scalability_law(load: ArrayLike, throughput: ArrayLike, response: ArrayLike,
     """
     from scipy.optimize import nnls
 
-    n, x, _, at = _points(load, throughput, response, at)
     known = (1, 2, 4)[min(len(np.unique(n)), 3) - 1]
 
     def corners(n: Array) -> Array:  # N / X where a and b are 0 or 1; that of others is a sum of these
@@ -112,51 +123,45 @@ def scalability_law(load: ArrayLike, throughput: ArrayLike, response: ArrayLike,
     return _closed(at, at / (corners(at) @ weights))
 
 
-def interpolation(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+@_baseline
+def interpolation(n: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """log X is linear in log N between the points; X grows as N below the first and is flat above the last."""
-    n, x, _, at = _points(load, throughput, response, at)
     return _closed(at, _between(np.log(n), x, np.log(at)) * np.minimum(at / n[0], 1))
 
 
-def interpolation_over_delay(
-    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
-) -> tuple[Array, Array]:
+@_baseline
+def interpolation_over_delay(d: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """log X is linear in log(d + the least d above 0), and log R in X; both are flat beyond the ends."""
-    d, x, r, at = _points(load, throughput, response, at)
     unit = d[d > 0].min(initial=d.max()) or 1.0
     found = _between(np.log(d + unit), x, np.log(at + unit))
     return found, _between(x, r, found)
 
 
-def interpolation_over_rate(
-    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
-) -> tuple[Array, Array]:
+@_baseline
+def interpolation_over_rate(rate: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """log R is linear in the arrival rate or the bandwidth, and flat beyond the ends."""
-    rate, x, r, at = _points(load, throughput, response, at)
     return at * np.mean(x / rate), _between(rate, r, at)
 
 
-def single_server(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+@_baseline
+def single_server(rate: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """R = S / (1 - lambda S), the open queue M/M/1, with S = R / (1 + lambda R) at the lowest rate.
 
     Source: Denning and Buzen 1978, as above. ValueError where a rate of ``at`` is 1 / S or more.
     """
-    rate, x, r, at = _points(load, throughput, response, at)
     service = r[0] / (1 + rate[0] * r[0])
     _check_capacity(at, 1 / service, "M/M/1")
     return at * np.mean(x / rate), service / (1 - at * service)
 
 
-def three_parameter_queue(
-    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
-) -> tuple[Array, Array]:
+@_baseline
+def three_parameter_queue(b: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """R = L0 + a rho / (1 - rho), rho = x / B: a memory's latency over its bandwidth x, by least relative squares.
 
     B is the most probable of ``PEAKS``. ValueError where a load reaches it.
     """
     from scipy.optimize import nnls
 
-    b, x, r, at = _points(load, throughput, response, at)
     found = []
     for top in b.max() * PEAKS:
         weights, miss = nnls(np.column_stack([np.ones_like(b), b / (top - b)]) / r[:, None], np.ones_like(b))
@@ -167,12 +172,11 @@ def three_parameter_queue(
     return at * np.mean(x / b), idle + queueing * at / (top - at)
 
 
-def three_parameter_queue_over_delay(
-    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
-) -> tuple[Array, Array]:
+@_baseline
+def three_parameter_queue_over_delay(d: Array, x: Array, r: Array, at: Array) -> tuple[Array, Array]:
     """:func:`interpolation_over_delay` for the throughput, and :func:`three_parameter_queue` for the response there."""
-    found, _ = interpolation_over_delay(load, throughput, response, at)
-    return found, three_parameter_queue(throughput, throughput, response, found)[1]
+    found, _ = interpolation_over_delay(d, x, r, at)
+    return found, three_parameter_queue(x, x, r, found)[1]
 
 
 BASELINES: Mapping[str, Mapping[str, Baseline]] = {
@@ -189,15 +193,6 @@ BASELINES: Mapping[str, Mapping[str, Baseline]] = {
     "bandwidth": {"three-parameter queue": three_parameter_queue, "interpolation": interpolation_over_rate},
     "arrival_rate": {"M/M/1": single_server, "interpolation": interpolation_over_rate},
 }
-
-
-def _points(
-    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
-) -> tuple[Array, Array, Array, Array]:
-    """The points, ascending in load, and the loads to predict."""
-    arrays = [np.atleast_1d(np.asarray(values, dtype=float)) for values in (load, throughput, response, at)]
-    order = np.lexsort(arrays[2::-1])
-    return arrays[0][order], arrays[1][order], arrays[2][order], arrays[3]
 
 
 def _closed(loads: Array, throughput: Array) -> tuple[Array, Array]:

@@ -62,14 +62,8 @@ class Summary:
 
     def __repr__(self) -> str:
         """A line or two: the errors at the held-out points, and the share inside their bands."""
-        missed = [
-            f"{what} missed by {format_percent(median)}"
-            for what, median in (
-                ("throughput", self.held_out_mdape_throughput_pct),
-                ("response time", self.held_out_mdape_response_pct),
-            )
-            if median is not None
-        ]
+        medians = {"throughput": self.held_out_mdape_throughput_pct, "response time": self.held_out_mdape_response_pct}
+        missed = [f"{what} missed by {format_percent(m)}" for what, m in medians.items() if m is not None]
         noise = self.repeat_noise_pct
         repeats = "" if noise is None else f"\nrepeats have a standard deviation of {format_percent(noise)}"
         if self.inside_band_pct is None:
@@ -154,11 +148,10 @@ class Comparison(Result):
         load, knee = self.points.load, self.knee.load
         if self.is_open:
             drawn = np.linspace(0.02, 1.0, DRAWN) * float(load.max())
+        elif isinstance(self.points.load_type, InjectedDelay):
+            drawn = grid(0.0, float(load.max()))
         else:
-            low, count = (
-                (0.0, 72) if isinstance(self.points.load_type, InjectedDelay) else (min(1.0, float(load.min())), 48)
-            )
-            drawn = grid(low, float(load.max()), count)
+            drawn = grid(min(1.0, float(load.min())), float(load.max()), 48)
         if not self.is_own_kind:
             return self.fit.predict(replace(self.points.load_type, values=drawn.tolist()), refuse=False)
         among = knee is not None and drawn[0] <= knee <= drawn[-1]
@@ -236,7 +229,7 @@ class Comparison(Result):
 
     @cached_property
     def residual_response_pct(self) -> Array:
-        """Residuals of the response time, 100 (predicted / observed - 1), (m,); NaN where it was not measured."""
+        """The same of the response time."""
         missed = residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
         return np.where(self.points.measured("latency_s"), missed, np.nan)
 
@@ -253,10 +246,9 @@ class Comparison(Result):
     def inside(self) -> Mask:
         """Whether what was measured lies inside its band (m,): the response time where that judges the point."""
         p, x, r = self.predicted, self.points.throughput_per_s, self.points.response_time_s
+        of_throughput = (p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s)
         of_response = (p.response_time_low_s <= r) & (r <= p.response_time_high_s)
-        return np.where(
-            self.judges_response, of_response, (p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s)
-        )
+        return np.where(self.judges_response, of_response, of_throughput)
 
     @property
     def refutes(self) -> bool:
@@ -316,13 +308,14 @@ class Comparison(Result):
     def split(self) -> str:
         """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
         used, held = self.fit.load_type.texts(self.fit.used), int(self.held_out.sum())
+        are = f"{counted(held, 'point')} {'is' if held == 1 else 'are'} held out"
         if not self.calibrated_here:
             where = "before, on" if self.left_out else "elsewhere, on"
             made = f"calibrated {where} {self.fit.load_type.plural} {used}" if used else "not calibrated"
-            return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"
+            return f"{made}; {'all ' if held == len(self.points) else ''}{are}"
         if not held:
             return f"calibrated on all {counted(len(self.points), 'point')}; none is held out"
-        return f"calibrated on {self.fit.load_type.plural} {used}; the other {_are(held)} held out"
+        return f"calibrated on {self.fit.load_type.plural} {used}; the other {are}"
 
     def verdict(self) -> str:
         """The result in a few sentences with numbers."""
@@ -373,15 +366,15 @@ class Comparison(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each measured point: observed with its origins, predicted with its band, residuals in percent."""
-        points, residuals = self.points, (self.residual_throughput_pct, self.residual_response_pct)
+        points = self.points
         frame = self.predicted.to_frame().rename(columns=lambda name: name if name == "load" else f"predicted_{name}")
         return frame.assign(
             held_out=self.held_out,
             throughput_per_s=points.throughput_per_s,
             response_time_s=points.response_time_s,
             repeats=points.repeats,
-            residual_throughput_pct=residuals[0],
-            residual_response_pct=residuals[1],
+            residual_throughput_pct=self.residual_throughput_pct,
+            residual_response_pct=self.residual_response_pct,
             **{name: self.measured[column] for column, name in _FRAME.items()},
         )
 
@@ -402,27 +395,13 @@ class Comparison(Result):
         return long_text(self)
 
 
-_FRAME = {
-    **dict(zip(ORIGIN.values(), ("load_origin", "throughput_origin", "response_time_origin"), strict=True)),
-    **dict(
-        zip(
-            PUBLISHED.values(),
-            ("load_published", "throughput_published_per_s", "response_time_published_s"),
-            strict=True,
-        )
-    ),
-}
-_ORIGIN = dict(zip(("load", "throughput_per_s", "response_time_s"), _FRAME.values(), strict=False))
-_PUBLISHED = list(_FRAME.values())[len(ORIGIN) :]
+_ORIGIN = {"load": "load_origin", "throughput_per_s": "throughput_origin", "response_time_s": "response_time_origin"}
+_PUBLISHED = ("load_published", "throughput_published_per_s", "response_time_published_s")
+_FRAME = dict(zip((*ORIGIN.values(), *PUBLISHED.values()), (*_ORIGIN.values(), *_PUBLISHED), strict=True))
 
 
 def _known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _are(points: int, before: str = "") -> str:
-    """``5 points are``, ``1 point is``."""
-    return f"{before}{counted(points, 'point')} {'is' if points == 1 else 'are'}"
 
 
 def compare(
@@ -435,11 +414,9 @@ def compare(
 ) -> Comparison:
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
-    ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends
-    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next`). ``series`` and
-    ``model`` are as in ``fit``. ``fitted`` is an existing fit (from a data sheet, another run, another kind of load, or
-    this one) to use instead of a calibration; its calibration points are those with the same load and throughput as one
-    of the fit's.
+    ``use`` None means the loads that :mod:`calibrate.next` recommends. ``series`` and ``model`` are as in ``fit``.
+    ``fitted`` is an existing fit (from a data sheet, another run, another kind of load, or this one) to use instead;
+    its calibration points are those with the same load and throughput as one of the fit's.
     Raises DataError and ValueError as ``fit`` does.
 
     >>> from measure import load_dataset

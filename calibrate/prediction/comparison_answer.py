@@ -71,12 +71,18 @@ def answer(done: Sequence[Comparison]) -> list[str]:
     For one curve, the first line says where its points do not reach the knee, and a last note what their noise hides.
     """
     heading, hidden = _heading(done), ""
-    if len(done) == 1:
+    if len(done) > 1:
+        knees = knees_labelled([(c.series, c.fit) for c in done])[:1]
+    else:
+        *first, last = knee_lines(done[0].fit)
+        peak = assumed_peak(done[0].fit)
+        knees = [*first, f"{last}; peak {peak}" if peak else last]
         hidden = hidden_by_noise(done[0])
-        heading += "; its knee is not reached" if _is_below_knee(done[0]) else ""
+        delays = isinstance(done[0].points.load_type, InjectedDelay)
+        heading += "; its knee is not reached" if delays and done[0].knee.load is None else ""
         hidden = " ".join(filter(None, (done[0].fit.never_waits, hidden)))
     note = [labelled("NOTE", hidden)] if hidden else []
-    return [heading, *_knees(done), labelled("MISSED", _missed(done)), *note]
+    return [heading, *knees, labelled("MISSED", _missed(done)), *note]
 
 
 def answer_table(done: Sequence[Comparison], most: int | None = MOST_POINTS) -> str:
@@ -115,15 +121,6 @@ def _heading(done: Sequence[Comparison]) -> str:
     return f"{counted(len(done), 'curve')}, each predicted from {used} of its {some}"
 
 
-def _is_of_memory(comparison: Comparison) -> bool:
-    return isinstance(comparison.points.load_type, MemoryLoad)
-
-
-def _is_below_knee(comparison: Comparison) -> bool:
-    """Whether the loaders of a memory do not reach its knee."""
-    return isinstance(comparison.points.load_type, InjectedDelay) and comparison.knee.load is None
-
-
 def hidden_by_noise(comparison: Comparison) -> str:
     """What the noise of a curve's points hides: the device at rest, errors within the noise; empty for little noise."""
     most, within = float(np.nan_to_num(comparison.points.spread).max()), noise_of_a_point([comparison])
@@ -158,13 +155,6 @@ def _basis(comparison: Comparison) -> str:
     return f"predicted from {fit.listed}{where}"
 
 
-def _knees(done: Sequence[Comparison]) -> list[str]:
-    if len(done) > 1:
-        return knees_labelled([(c.series, c.fit) for c in done])[:1]
-    lines, peak = knee_lines(done[0].fit), assumed_peak(done[0].fit)
-    return [*lines[:-1], f"{lines[-1]}; peak {peak}" if peak else lines[-1]]
-
-
 def _missed(done: Sequence[Comparison]) -> str:
     """The mean errors at the held-out points of all curves."""
     held = sum(int(c.held_out.sum()) for c in done)
@@ -174,16 +164,18 @@ def _missed(done: Sequence[Comparison]) -> str:
         return "unknown: every point was used to calibrate; leave some out with --use"
     parts, unscored, scored = list[str](), list[str](), list[float]()
     for name, which in (("throughput", "throughput"), ("response time", "response"))[done[0].is_open :]:
-        errors = np.concatenate([np.abs(_residuals(c, which)[c.held_out]) for c in done])
+        errors = np.concatenate([np.abs(getattr(c, f"residual_{which}_pct")[c.held_out]) for c in done])
         known = errors[np.isfinite(errors)]
         if len(known):
             scored.append(float(known.mean()))
             parts.append(f"{name} by {mean_text(scored[-1])}")
         if len(known) < held:
-            where = "" if not len(known) else f" at {counted(held - len(known), 'point')}"
-            unscored.append(f"; {which} {_not_measured(done, which)}{where}: not scored")
-    scatter = _repeat_noise([c.points for c in done])
-    repeats = f"; repeats have a standard deviation of {scatter}" if scatter else ""
+            column = "throughput_origin" if which == "throughput" else "latency_origin"
+            origins = {o for c in done for o in c.measured[column][c.held_out] if not can_judge(o)}
+            how = " and ".join(sorted({f"{word_of(o)} as {reason_of(o)}" for o in origins}))
+            where = f" at {counted(held - len(known), 'point')}" if len(known) else ""
+            unscored.append(f"; {which} {how}{where}: not scored")
+    repeats = _repeat_noise([c.points for c in done])
     of, within = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}", noise_of_a_point(done)
     noise = ""
     if within is not None and scored and max(scored) <= 100 * within:
@@ -191,18 +183,14 @@ def _missed(done: Sequence[Comparison]) -> str:
     return f"{', '.join(parts) or 'unknown'} ({of}){noise}{''.join(unscored)}{repeats}"
 
 
-def _not_measured(done: Sequence[Comparison], which: str) -> str:
-    """How a figure that was not measured came about: ``computed as N / X``."""
-    column = "throughput_origin" if which == "throughput" else "latency_origin"
-    origins = {o for c in done for o in c.measured[column][c.held_out] if not can_judge(o)}
-    return " and ".join(sorted({f"{word_of(o)} as {reason_of(o)}" for o in origins}))
-
-
 def _repeat_noise(points: Sequence[Points]) -> str:
-    """``0.66 % (median; 34 % at most)``: a small median may hide one load whose repeats disagree."""
+    """The median spread of repeats, which may hide one load whose repeats disagree, and the most; empty without."""
     typical = [n for p in points if (n := p.repeat_noise_pct()) is not None]
-    most = max((100 * float(np.nanmax(p.spread)) for p in points if np.isfinite(p.spread).any()), default=0.0)
-    return f"{format_percent(float(np.median(typical)))} (median; {format_percent(most)} at most)" if typical else ""
+    if not typical:
+        return ""
+    most = max(100 * float(np.nanmax(p.spread)) for p in points if np.isfinite(p.spread).any())
+    median = format_percent(float(np.median(typical)))
+    return f"; repeats have a standard deviation of {median} (median; {format_percent(most)} at most)"
 
 
 def mean_text(percent: float, factor: str = "a factor of {}") -> str:
@@ -212,10 +200,6 @@ def mean_text(percent: float, factor: str = "a factor of {}") -> str:
     ('9.6 %', 'a factor of 2.1')
     """
     return format_percent(percent) if percent <= 100 else factor.format(significant(1 + percent / 100, 2))
-
-
-def _residuals(comparison: Comparison, which: str) -> Array:
-    return comparison.residual_throughput_pct if which == "throughput" else comparison.residual_response_pct
 
 
 def _widths(comparison: Comparison) -> Array:
@@ -284,7 +268,8 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
     """
     found = []
     for c in done:
-        for of_response, judged in ((False, ~c.judges_response), (True, c.judges_response | _is_of_memory(c))):
+        of_memory = isinstance(c.points.load_type, MemoryLoad)
+        for of_response, judged in ((False, ~c.judges_response), (True, c.judges_response | of_memory)):
             errors = c.residual_response_pct if of_response else c.residual_throughput_pct
             miss = np.where(c.held_out & judged, np.abs(np.log1p(errors / 100)), np.nan)
             if np.isfinite(miss).any():
@@ -294,14 +279,12 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
         return ""
     _, c, i, of_response = max(found, key=lambda one: one[0])
     load, points = c.points.load_type, c.points
+    show: Figure = load.throughput_figure
+    measured, missed = points.throughput_per_s[i], c.residual_throughput_pct[i]
+    predicted: tuple[float, float, float | None] = c.predicted.throughput_band(i)
     if of_response:
-        show: Figure = format_duration
-        measured, predicted = points.response_time_s[i], c.predicted.response_band(i)
-        missed = c.residual_response_pct[i]
-    else:
-        show = load.throughput_figure
-        measured, predicted = points.throughput_per_s[i], c.predicted.throughput_band(i)
-        missed = c.residual_throughput_pct[i]
+        show, predicted = format_duration, c.predicted.response_band(i)
+        measured, missed = points.response_time_s[i], c.residual_response_pct[i]
     falls = isinstance(load, ClosedLoad) and not of_response and missed > 0
     falls = falls and measured < points.throughput_per_s[:i].max(initial=0.0)
     where = f"{f'{c.series}, ' if named else ''}{load.place_of(float(points.load[i]))}"
@@ -340,18 +323,11 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
         s = c.summary()
         x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
         inside = c.inside[c.held_out]
-        errors = ((r,) if c.is_open else (x, r)) if len(c.inside[c.held_out]) else ()
+        errors = ((r,) if c.is_open else (x, r)) if len(inside) else ()
         missed = ["not scored" if v is None else mean_text(v, "{} x") for v in errors]
-        rows.append(
-            (
-                c.series,
-                knee_cell(c.fit),
-                peak_figure(c.fit, "-"),
-                second_cell(c.fit),
-                " / ".join(missed) or "none held out",
-                f"{int(inside.sum())} of {len(inside)}" if len(inside) else "",
-            )
-        )
+        scored = f"{int(inside.sum())} of {len(inside)}" if len(inside) else ""
+        figures = (knee_cell(c.fit), peak_figure(c.fit, "-"), second_cell(c.fit))
+        rows.append((c.series, *figures, " / ".join(missed) or "none held out", scored))
     missed_heading = "MISSED R" if done[0].is_open else "MISSED X / R"
     load = common_load([c.fit.load_type for c in done])
     header = ("", knee_heading(load), "PEAK", second_heading(load), missed_heading, "IN BAND")
@@ -361,26 +337,23 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
 def points_rows(comparison: Comparison, shown: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Header and rows of measured and predicted values, with bands, at the points ``shown``."""
     points, p = comparison.points, comparison.predicted
-    show, inside = points.load_type.throughput_figure, comparison.inside
-    figures = comparison.measured.to_dict("records")
+    load, figures = points.load_type, comparison.measured.to_dict("records")
+    x, r, rate = points.throughput_per_s.tolist(), points.response_time_s.tolist(), load.throughput_figure
     rows = []
     for i in shown:
-        remark = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
-        x = [
-            marked_figure(figures[i], "throughput_per_s", show),
-            band_beside(show, float(points.throughput_per_s[i]), *p.throughput_band(i), to="-"),
-            missed_text(comparison.residual_throughput_pct[i]),
-        ]
-        r = [
-            marked_figure(figures[i], "latency_s", format_duration),
-            band_beside(format_duration, float(points.response_time_s[i]), *p.response_band(i), to="-"),
-            missed_text(comparison.residual_response_pct[i]),
-        ]
-        given = comparison.is_open  # throughput equals arrivals
-        rows.append([marked_figure(figures[i], "load", points.load_type.text), *([] if given else x), *r, remark])
+        row = [marked_figure(figures[i], "load", load.text)]
+        if not comparison.is_open:  # else throughput equals arrivals
+            row.append(marked_figure(figures[i], "throughput_per_s", rate))
+            row.append(band_beside(rate, x[i], *p.throughput_band(i), to="-"))
+            row.append(missed_text(comparison.residual_throughput_pct[i]))
+        row.append(marked_figure(figures[i], "latency_s", format_duration))
+        row.append(band_beside(format_duration, r[i], *p.response_band(i), to="-"))
+        row.append(missed_text(comparison.residual_response_pct[i]))
+        held = "" if comparison.inside[i] else "outside its band"
+        rows.append([*row, held if comparison.held_out[i] else "calibrated on"])
     half = ["PREDICTED (band)", "ERROR"]
-    throughput = [] if comparison.is_open else [points.load_type.rate_name.upper(), *half]
-    return [points.load_type.symbol.upper(), *throughput, "RESPONSE", *half, ""], rows
+    throughput = [] if comparison.is_open else [load.rate_name.upper(), *half]
+    return [load.symbol.upper(), *throughput, "RESPONSE", *half, ""], rows
 
 
 def points_table(comparison: Comparison, most: int | None = None) -> str:

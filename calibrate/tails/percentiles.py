@@ -75,12 +75,10 @@ def predict_tails(
     """The tails at the depths ``at`` from those in ``used``, {depth: mean response time in seconds}.
 
     ``seen_at`` {depth: histogram} are calibrated on at the depths in ``used`` and compared with at all others; that
-    of the smallest used depth, which must be 1, is the law of service. ``curve`` {depth: mean response time} is what a
-    fit predicts, for structures that do not do; ``noise`` (4,) the relative standard deviation of one measurement of
-    each percentile, by repeats; ``typical`` {depth: percentiles (4,)} the medians over repeats, which one disturbed
-    repeat does not move, in place of the histogram's own. A histogram of one bin has no shape: at a deeper depth only
-    its mean counts. Raises DataError where depth 1 is missing or has one bin, or where no deeper depth was used, so
-    that nothing tells how many requests are served at once.
+    of depth 1 is the law of service. ``curve`` {depth: mean response time} is what a fit predicts, for structures that
+    do not do; ``noise`` (4,) the relative standard deviation of one measurement of each percentile, by repeats;
+    ``typical`` {depth: percentiles (4,)} the medians over repeats, in place of the histogram's own. Of a histogram of
+    one bin only the mean counts. Raises DataError where depth 1 is missing or has one bin, or no deeper one was used.
 
     >>> import numpy as np
     >>> from measure.formats.fio.latency_bins import Histogram
@@ -130,20 +128,12 @@ def predict_tails(
     for depth in at:
         centre, spread = _blended(run, structures, depth, seen, trust, (curve or {}).get(depth))
         spread = np.sqrt(spread**2 + own_noise**2 + sampling**2)
-        predicted, half = np.exp(centre), np.exp(Z90 * spread)
-        names = list(QUANTILES)
-        observed = shown.get(depth)
-        points.append(
-            TailPoint(
-                float(depth),
-                depth not in used,
-                {} if observed is None else dict(zip(names, map(float, observed), strict=True)),
-                *(
-                    dict(zip(names, map(float, v), strict=True))
-                    for v in (predicted, predicted / half, predicted * half)
-                ),
-            )
+        middle, half = np.exp(centre), np.exp(Z90 * spread)
+        observed, predicted, low, high = (
+            {} if figures is None else dict(zip(QUANTILES, figures.tolist(), strict=True))
+            for figures in (shown.get(depth), middle, middle / half, middle * half)
         )
+        points.append(TailPoint(float(depth), depth not in used, observed, predicted, low, high))
     p99 = list(QUANTILES).index("p99_s")
     noise_of_p99 = None if noise is None else float(noise[p99])
     return Tails(tuple(points), structures, float(trust), noise_of_p99, float(sampling[p99]))
@@ -179,11 +169,7 @@ def _blended(
 
 
 def _corrected(run: Run, structure: Structure, depth: float, seen: Seen, trust: float, mean_s: float | None) -> Array:
-    """A structure's log percentiles at a depth, less its errors at the calibrated ones, interpolated in log depth.
-
-    Where only a mean was measured, the percentiles have the error of the mean. In proportion to the lack of trust in
-    the structure, the mean is replaced by ``mean_s``, that of the fitted curve.
-    """
+    """A structure's log percentiles at a depth, less its errors at the calibrated ones; untrusted, with ``mean_s``."""
     at_mean, at_quantiles = [], []
     for n, (mean, quantiles) in seen.items():
         own_mean, own = run(structure, n)
@@ -254,10 +240,7 @@ def fitted_tails(
 
 
 def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array | None:
-    """The standard deviation of the log percentiles of one repeat, of all the depths repeated (root mean square).
-
-    Not the median over depths: an occasional disturbance shows at one of them, but concerns all.
-    """
+    """The standard deviation of the log percentiles of one repeat, of all the depths repeated (root mean square)."""
     variances = [np.var([np.log(_observed(h)) for h in s], axis=0, ddof=1) for s in at_depths if len(s) > 1]
     return np.asarray(np.sqrt(np.mean(variances, axis=0))) if variances else None
 
@@ -313,8 +296,6 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
 
 def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee:
     """As :func:`tail_knee`, from ``tails`` at ascending depths from 1 on: whole requests, rounded down.
-
-    At the end of its interval no more is served than at the peak's, as of an objective for the mean.
 
     The knee has no load where the first depth already takes longer, or the last does not; its note then says so.
     """

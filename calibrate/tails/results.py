@@ -100,10 +100,7 @@ def response(
 
 
 def _stalled(alone: Histogram, mean_s: float, quantiles: Array) -> tuple[float, Array]:
-    """Mean and quantiles of the longest of r lone requests, r = ``mean_s`` over their mean, moved to ``mean_s``.
-
-    Where the longest take longer than that already, they are not moved, and the mean is theirs.
-    """
+    """Mean and quantiles of the longest of r lone requests, r = ``mean_s`` over their mean, moved up to ``mean_s``."""
     longer = mean_s / alone.mean_s
     below = np.concatenate([[0.0], np.cumsum(alone.counts) / alone.total]) ** longer
     longest_s = float(np.diff(below) @ (alone.lower_s + alone.upper_s)) / 2
@@ -133,14 +130,8 @@ FACTOR_PCT = 100.0
 class TailPoint:
     """The tails at one load: observed, predicted, the ends of 90 % intervals, by the names of ``QUANTILES``.
 
-    >>> from calibrate import predict_tails
-    >>> import numpy as np
-    >>> from measure.formats.fio.latency_bins import Histogram
-    >>> bins = np.linspace(60e-6, 140e-6, 9)
-    >>> alone = Histogram(bins[:-1], bins[1:], np.array([2, 8, 20, 30, 20, 10, 6, 4]), "lat")
-    >>> point = predict_tails({1: alone}, {1: 97e-6, 16: 400e-6}, [16], customers=2000).points[0]
-    >>> point.low["p99_s"] < point.predicted["p99_s"] < point.high["p99_s"]
-    True
+    >>> TailPoint(16.0, True, {"p99_s": 1e-3}, {"p99_s": 2e-3}, {"p99_s": 1e-3}, {"p99_s": 3e-3}).residual_pct
+    {'p99_s': 100.0}
     """
 
     load: float
@@ -210,9 +201,8 @@ class Tails(Result):
     def limit_pct(self) -> float:
         """The median residual of p99 that a right prediction stays within, in ``LEVEL`` of cases, or ``USEFUL_PCT``.
 
-        The p99 at each held-out depth scatters by its noise between repeats or, where nothing was repeated, by the
-        number of requests, and so does that which the prediction rests on. The median of k absolute normal residuals
-        is an order statistic: its share of the normal law is a beta variate.
+        Both p99, predicted and observed, scatter between repeats, or by the number of requests. The median of k
+        absolute normal residuals is an order statistic: its share of the normal law is a beta variate.
         """
         from scipy.special import betaincinv, ndtri
 
@@ -231,12 +221,8 @@ class Tails(Result):
         """The error of p99 at the held-out depths, and whether to rely on it: within ``limit_pct``."""
         error, advice = self.median_error_pct(), "rely on it" if self.reliable else "do not rely on it"
         if error is None:
-            fits = (
-                "fits the calibrated ones: unchecked"
-                if self.reliable
-                else f"does not fit the calibrated ones: {advice}"
-            )
-            return f"p99 is not checked at any held-out depth; the model {fits}"
+            fits, said = ("fits", "unchecked") if self.reliable else ("does not fit", advice)
+            return f"p99 is not checked at any held-out depth; the model {fits} the calibrated ones: {said}"
         at = "the held-out depth" if self._held == 1 else f"{self._held} held-out depths (median)"
         missed = format_percent(round(error, 1)) if error <= FACTOR_PCT else f"a factor of {1 + error / 100:.2g}"
         limit = f"{'within' if self.reliable else 'beyond'} the {format_percent(self.limit_pct)} of a right prediction"
