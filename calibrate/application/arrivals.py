@@ -70,11 +70,9 @@ class UnderArrivals(System):
 
     def within(self, response_s: float, share: float | None = None) -> Estimate:
         """The highest rate with a mean response, or a simulated percentile, within a time; None beyond all known."""
-        times = self.responses if share is None else self._simulated(share)
-        most = [
-            0.0 if t[0] > response_s else np.interp(response_s, t, self.known_at, right=np.inf)
-            for t in map(_rising, times)
-        ]
+        times = self._times(share)
+        rising = np.maximum.accumulate(np.where(np.isfinite(times), times, np.finfo(float).max), axis=1)
+        most = [0.0 if t[0] > response_s else np.interp(response_s, t, self.known_at, right=np.inf) for t in rising]
         return self._estimate(np.array(most), "1/s", f"{format_rate(self.known_at[-1])} at least")
 
     def gain(self, station: str) -> float:
@@ -158,7 +156,10 @@ def under_arrivals(
     network = _of_one_open_class(network, rates)
     (arrivals,) = network.open_classes.items()
     own = network.arrival_rate(arrivals[0])
-    wanted = _rates([own] if rates is None else rates)
+    asked = [own] if rates is None else rates
+    wanted = np.unique(np.asarray(asked, dtype=float))
+    if wanted.size == 0 or not (np.isfinite(wanted) & (wanted > 0)).all():
+        raise InvalidParameterError("rates", f"must be positive numbers a second, not {list(asked)!r}")
     visits = dict(zip(network.stations, network.mean_visits(arrivals[0]), strict=True))
     places = {n: replace(s, visits=float(visits[n])) for n, s in network.stations.items() if visits[n] > 0}
     queues = {name: s for name, s in places.items() if not s.is_delay}
@@ -173,9 +174,10 @@ def under_arrivals(
         responses = np.full((draws + 1, len(known_at)), sum(s.demand for s in places.values() if s.is_delay))
         for found in each.values():
             responses = responses + found
-        doubled = {
-            name: responses[0] - each[name][0] + _responses(_of_two(alone[name][:1]), known_at)[0] for name in queues
-        }
+        doubled = {}
+        for name in queues:
+            two = many_networks.doubled(np.pad(alone[name][:1], ((0, 0), (0, alone[name].shape[1])), mode="edge"))
+            doubled[name] = responses[0] - each[name][0] + _responses(two, known_at)[0]
         throughputs = np.broadcast_to(known_at, responses.shape)
         known = (wanted, (*queues,), known_at, throughputs, responses, peaks, doubled, level)
         return UnderArrivals(*known, doubts=_doubts(queues, alone, float(wanted[-1])))
@@ -204,13 +206,6 @@ def _of_one_open_class(network: Network, rates: Sequence[float] | None) -> Netwo
             "qsim.solve and qsim.simulate take several classes",
         )
     return network
-
-
-def _rates(rates: Sequence[float]) -> Array:
-    given = np.unique(np.asarray(rates, dtype=float))
-    if given.size == 0 or not (np.isfinite(given) & (given > 0)).all():
-        raise InvalidParameterError("rates", f"must be positive numbers a second, not {list(rates)!r}")
-    return given
 
 
 def _reach(station: Station) -> int:
@@ -253,10 +248,9 @@ def _doubts(queues: Places, alone: Mapping[str, Array], rate: float) -> tuple[st
         fit = station.fit if isinstance(station, DeviceStation) else None
         if fit is None or not fit.used or not isinstance(fit.load_type, ClosedLoad):
             continue
-        deepest = fit.deepest
-        measured = replace(_curves(alone[name][:1]), known=deepest)
+        measured = replace(_curves(alone[name][:1]), known=fit.deepest)
         if (most := highest_rate(measured, ArrivalRate([rate]), 1.0)) is not None:
-            said.append(f"{name}: {often_deeper(format_rate(most), deepest)}")
+            said.append(f"{name}: {often_deeper(format_rate(most), fit.deepest)}")
     return tuple(said)
 
 
@@ -269,15 +263,6 @@ def _responses(alone: Array, rates: Array) -> Array:
     """Time at a station (rows, m) of a passage, at each arrival rate (m,)."""
     curves = _curves(alone)
     return np.array([curves.under_arrivals(rate).response for rate in rates]).T
-
-
-def _of_two(alone: Array) -> Array:
-    """The rates (1, 2 top) of two such stations."""
-    return many_networks.doubled(np.pad(alone, ((0, 0), (0, alone.shape[1])), mode="edge"))
-
-
-def _rising(times: Array) -> Array:
-    return np.maximum.accumulate(np.where(np.isfinite(times), times, np.finfo(float).max))
 
 
 def _scaled(arrivals: Arrivals, factor: float) -> Arrivals:

@@ -125,20 +125,20 @@ class System(Result):
 
     def percentile(self, share: float, at: Sequence[float] | Array | None = None) -> Array:
         """The simulated quantile of the response time, seconds: estimate, low and high (3, k)."""
-        return self._band(self._at(self._simulated(share), at))
+        return self._band(self._at(self._times(share), at))
 
-    def _simulated(self, share: float) -> Array:
-        if share not in self.percentiles:
+    def _times(self, share: float | None) -> Array:
+        """The simulated quantile in all rows, or the mean for None."""
+        if share is not None and share not in self.percentiles:
             known = ", ".join(f"{q:g}" for q in self.percentiles) or "none: simulate it"
             raise InvalidParameterError("percentile", f"must be one that was simulated, not {share:g}", known, share)
-        return self.percentiles[share]
+        return self.responses if share is None else self.percentiles[share]
 
     def within(self, response_s: float, share: float | None = None) -> Estimate:
         """The most clients with a mean response, or a simulated percentile, within a time; None beyond all known."""
-        times = self.responses if share is None else self._simulated(share)
         most = [
             0.0 if t[0] > response_s else np.interp(response_s, np.maximum.accumulate(t), self.known_at, right=np.inf)
-            for t in times
+            for t in self._times(share)
         ]
         return self._estimate(np.floor(np.array(most) + 1e-9), "", f"{self.known_at[-1]:g} or more")
 
@@ -217,7 +217,12 @@ def over_clients(
     network: Network, clients: Sequence[int], draws: int, *, simulate: bool, seed: int, customers: int, level: float
 ) -> System:
     """The application ``network`` with each number of ``clients`` in it, as ``calibrate.system``."""
-    stations, wanted = _stations(network), _clients(clients)
+    if network.routing is not None:
+        raise InvalidParameterError("routing", "must be None", "say how often each station is passed, as visits=3")
+    wanted = np.unique(np.asarray(clients, dtype=float))
+    if wanted.size == 0 or (wanted < 1).any() or (wanted != np.rint(wanted)).any():
+        raise InvalidParameterError("clients", f"must be whole numbers, 1 or more, not {list(clients)!r}")
+    stations = dict(network.stations)
     queues = {name: s for name, s in stations.items() if not s.is_delay}
     top = _followed_to(stations, int(wanted[-1]))
     drawn = drawn_stations(stations, dict.fromkeys(stations, top), draws, seed)
@@ -227,7 +232,11 @@ def over_clients(
         known_at = np.arange(1.0, top + 1)
         throughputs = np.broadcast_to(many_networks.together([*rows.values()]), (draws + 1, top))
         responses = known_at / throughputs - sum(s.demand for s in stations.values() if s.is_delay)
-        twice = {name: _with_two(rows, name) for name in queues}
+        first = {name: found[:1] for name, found in rows.items()}
+        twice = {
+            name: many_networks.together([*{**first, name: many_networks.doubled(first[name])}.values()])[0]
+            for name in queues
+        }
         exact = (wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level)
         return System(*exact, doubts=doubts_of(queues))
     knee = round(float(peaks[0].min() * sum(1 / r[0, 0] for r in rows.values())))
@@ -263,19 +272,6 @@ def network_of(given: Network | Mapping[str, Station]) -> Network:
     return given
 
 
-def _stations(network: Network) -> dict[str, Station]:
-    if network.routing is not None:
-        raise InvalidParameterError("routing", "must be None", "say how often each station is passed, as visits=3")
-    return dict(network.stations)
-
-
-def _clients(clients: Sequence[int]) -> Array:
-    given = np.unique(np.asarray(clients, dtype=float))
-    if given.size == 0 or (given < 1).any() or (given != np.rint(given)).any():
-        raise InvalidParameterError("clients", f"must be whole numbers, 1 or more, not {list(clients)!r}")
-    return given
-
-
 def _seeds(stations: many_networks.Places, seed: int) -> dict[str, list[int]]:
     """A seed for each calibrated station: two drives are independent, two stations of one fit are not."""
     devices = {n: id(s.fit) for n, s in stations.items() if isinstance(s, DeviceStation) and s.fit is not None}
@@ -292,10 +288,7 @@ def drawn_stations(
 
 
 def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Array, Array, Callable[[int], Station]]:
-    """Rates (rows, top), peaks and the station, of the estimate and of each draw of a calibrated station.
-
-    The peak is that of the fit, as it is printed.
-    """
+    """Rates (rows, top), printed peaks and the station, of the estimate and of each draw of a calibrated station."""
     rates = many_networks.rates(station, top)[None, :]
     peak = np.array([np.inf if station.is_delay else many_networks.peak(station)])
     if not isinstance(station, DeviceStation) or (fit := station.fit) is None:
@@ -311,10 +304,7 @@ def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Arr
 
 
 def _followed_to(stations: many_networks.Places, most: int) -> int:
-    """The number of clients up to which the curve is drawn: past the knee, where that is not far and devices cover it.
-
-    Raises InvalidParameterError where a device too often has more requests than its fit covers.
-    """
+    """The clients up to which the curve is drawn, past a near knee; InvalidParameterError where no fit covers them."""
     if (name := _overtaxed(stations, most)) is not None:
         raise InvalidParameterError(
             "clients",
@@ -337,9 +327,3 @@ def _overtaxed(stations: many_networks.Places, clients: int) -> str | None:
         if most is not None and clients > most and many_networks.beyond(alone, i, most) > RARE:
             return name
     return None
-
-
-def _with_two(rows: Mapping[str, Array], name: str) -> Array:
-    """The estimate (top,) with two of a station."""
-    first = {n: r[:1] for n, r in rows.items()}
-    return np.asarray(many_networks.together([*{**first, name: many_networks.doubled(first[name])}.values()])[0])

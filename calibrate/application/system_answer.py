@@ -29,30 +29,24 @@ def system_answer(found: System) -> str:
 
 def answer_parts(found: System) -> dict[str, str]:
     """The lines of ``system_answer``, by label."""
-    if isinstance(found, UnderArrivals):
-        return _arrivals_parts(found)
-    return {
-        "bottleneck": f"{_bottleneck(found)}: at most {_rate(found.peak)}",
-        "knee": knee_text(found),
-        "doubled": _gains(found),
-    }
-
-
-def _arrivals_parts(found: UnderArrivals) -> dict[str, str]:
-    """The bottleneck, the response at the highest rate, and the gain from a second station."""
-    rate = float(found.rates[-1])
-    stable = float(found.peak.estimate or np.nan)
-    peak, then = found.peak_with_two(found.bottleneck)
-    limits = "" if then == found.bottleneck else f", then {then} limits"
+    now, (peak, then) = float(found.peak.estimate or np.nan), found.peak_with_two(found.bottleneck)
+    with_two = f"{format_rate(peak)}, {_times(peak / now)}"
+    with_two += "" if then == found.bottleneck else f", then {then} limits"
     gains = sorted((found.gain(name), name) for name in found.doubled)
-    falls = ", ".join(f"{name} by {max(100 * (1 - gain), 0):.0f} %" for gain, name in gains)
+    if not isinstance(found, UnderArrivals):
+        there = ", ".join(f"{name} {_times(gain)}" for gain, name in reversed(gains))
+        most = f"{found.clients[-1]:g} client{'s' if found.clients[-1] > 1 else ''}"
+        return {
+            "bottleneck": f"{_bottleneck(found)}: at most {_rate(found.peak)}",
+            "knee": knee_text(found),
+            "doubled": f"{found.bottleneck}: peak {with_two}; with {most} {there}",
+        }
+    rate, falls = found.rates[-1], (f"{name} by {max(100 * (1 - gain), 0):.0f} %" for gain, name in gains)
+    below = f"{found.bottleneck}: stable below {with_two}"
     return {
         "bottleneck": f"{_bottleneck(found)}: stable below {_rate(found.peak)}",
-        "response": f"{_time(found.response()[:, -1])} at {format_rate(rate)}, {100 * rate / stable:.0f} % of that",
-        "doubled": (
-            f"{found.bottleneck}: stable below {format_rate(peak)}, {_times(peak / stable)}{limits}; at "
-            f"{format_rate(rate)} the response falls with {falls}"
-        ),
+        "response": f"{_time(found.response()[:, -1])} at {format_rate(rate)}, {100 * rate / now:.0f} % of that",
+        "doubled": f"{below}; at {format_rate(rate)} the response falls with {', '.join(falls)}",
     }
 
 
@@ -150,17 +144,6 @@ def _marked(found: System, place: Estimate, mark: str) -> dict[float, str]:
     n = float(max(round(place.estimate), 1))
     known = found.clients[0] <= n <= found.clients[-1] and n in found.known_at
     return {n: mark} if known else {}
-
-
-def _gains(found: System) -> str:
-    """The gain from a second bottleneck at the peak, and from a second of each station with the most clients."""
-    peak, then = found.peak_with_two(found.bottleneck)
-    up = peak / float(found.peak.estimate or np.nan)
-    limits = "" if then == found.bottleneck else f", then {then} limits"
-    gains = sorted(((found.gain(name), name) for name in found.doubled), reverse=True)
-    there = ", ".join(f"{name} {_times(gain)}" for gain, name in gains)
-    most = f"{found.clients[-1]:g} client{'s' if found.clients[-1] > 1 else ''}"
-    return f"{found.bottleneck}: peak {format_rate(peak)}, {_times(up)}{limits}; with {most} {there}"
 
 
 def _times(gain: float) -> str:

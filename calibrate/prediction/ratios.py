@@ -64,16 +64,13 @@ class ParameterDifference:
         >>> ParameterDifference("Xmax", "a", "b", 0.9, 0.85, 0.95).sentence()
         'a peak 10 % lower (5 to 15 %)'
         """
-        more, less = WORDS[self.quantity]
-        ends = (self.ratio, self.low, self.high)
-        if self.ratio < 1 / MOST_PERCENT:
-            ratio, high, low = (1 / v for v in ends)
-            return f"{less.format(f'{_factor(ratio)} times')} ({_factor(low)} to {_factor(high)})"
-        if self.ratio > MOST_PERCENT:
-            return f"{more.format(f'{_factor(self.ratio)} times')} ({_factor(self.low)} to {_factor(self.high)})"
         sign = 1 if self.ratio >= 1 else -1
+        words, ends = WORDS[self.quantity][sign < 0], (self.ratio, self.low, self.high)
+        if not 1 / MOST_PERCENT <= self.ratio <= MOST_PERCENT:
+            ratio, *pair = ends if sign > 0 else (1 / v for v in ends)
+            return f"{words.format(f'{_factor(ratio)} times')} ({_factor(min(pair))} to {_factor(max(pair))})"
         percent, *pair = (100 * sign * (v - 1) for v in ends)
-        return f"{(more if sign > 0 else less).format(f'{percent:.0f} %')} ({min(pair):.0f} to {max(pair):.0f} %)"
+        return f"{words.format(f'{percent:.0f} %')} ({min(pair):.0f} to {max(pair):.0f} %)"
 
 
 def _factor(value: float) -> str:
@@ -107,10 +104,7 @@ def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Paramet
 
 
 def _quantities(fit: Fit) -> dict[str, tuple[float | None, Array]]:
-    """The estimate and the values in all rows (n,) of each parameter, and of the knee.
-
-    The knee is its load; for delays it is the throughput at the knee.
-    """
+    """The estimate and the values in all rows (n,) of each parameter, and of the knee, over delays its throughput."""
     rows = fit.table.spread()[0]
     report = fit.curve_model.report(rows)
     found = {name: (fit.parameters[name].estimate, values) for name, (_, values) in report.items()}

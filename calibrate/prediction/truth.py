@@ -162,10 +162,7 @@ def _fewer(loads: Array) -> Array:
 
 
 def _known(truth: Truth, fit: Fit) -> dict[str, float]:
-    """The true value of every quantity that ``fit`` may estimate, with the knee by its definition.
-
-    For open sweeps ``c`` assumes the model's kind of queues, so a device with the other kind has none.
-    """
+    """The true value of every quantity that ``fit`` may estimate; ``c`` where the kinds of queues are the model's."""
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
     lone = mean + truth.delay_s
     known = {"R1": lone, "Rbusy": lone, "onset": 1.0, "Xmax": peak, "N*": truth.crossing}

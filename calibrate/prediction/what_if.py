@@ -56,17 +56,15 @@ class WhatIf:
     called: str = "drive"
 
     def __post_init__(self) -> None:
-        if self.service is not None and not (np.isfinite(self.service) and self.service > 0):
-            raise InvalidParameterError(
-                "service", f"must be a positive number, not {self.service:g}", value=self.service
-            )
+        if self.service is not None and not 0 < self.service < math.inf:
+            why = f"must be a positive number, not {self.service:g}"
+            raise InvalidParameterError("service", why, value=self.service)
         if self.latency_s is not None and not np.isfinite(self.latency_s):
             raise InvalidParameterError("latency", f"must be a time, not {self.latency_s:g}", value=self.latency_s)
         for name, pair in ((f"{self.called}s", self.copies), ("workers", self.workers)):
             if pair is not None and not all(np.isfinite(n) and n == int(n) > 0 for n in pair):
-                raise InvalidParameterError(
-                    name, f"must be positive whole numbers, not {pair[0]:g} and {pair[1]:g}", value=pair[0]
-                )
+                why = f"must be positive whole numbers, not {pair[0]:g} and {pair[1]:g}"
+                raise InvalidParameterError(name, why, value=pair[0])
         if self.copies is None and not self.changes_stations:
             raise ValueError("nothing is changed; give workers, replicas, drives, service or latency")
 
@@ -195,23 +193,26 @@ def _copies(fit: Fit, copies: tuple[float, float], called: str) -> tuple[Fit, st
     return made, said, f"{said}: the load spreads evenly, and nothing that they share is in the way"
 
 
+def _log_curve(fit: Fit, loads: Array) -> Array:
+    """The mean logarithm (m,) of the throughput at ``loads``, by the model alone."""
+    return np.asarray(fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, loads)[0]))
+
+
 def _missed(fit: Fit) -> float:
     """The relative error (root mean square) of the stations at the points."""
     if not fit.used:
         return 0.0
-    drawn = fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, np.array(fit.used))[0])
-    return float(np.sqrt(np.mean((drawn - np.log(fit.used_throughput_per_s)) ** 2)))
+    missed = _log_curve(fit, np.array(fit.used)) - np.log(fit.used_throughput_per_s)
+    return float(np.sqrt(np.mean(missed**2)))
 
 
 def _carried(fit: Fit, changed: Fit, loads: Array) -> Fit:
     """``changed`` with the misfit of ``fit`` at its points."""
     if not len(loads):
         return changed
-    old, new = (np.exp(f.table.weight @ np.log(f.curve_model.curve(f.table.values, loads)[0])) for f in (fit, changed))
-    throughput = np.array(fit.used_throughput_per_s) * new / old
-    return replace(
-        changed, used_throughput_per_s=tuple(throughput.tolist()), used_response_s=tuple((loads / throughput).tolist())
-    )
+    old, new = (np.exp(_log_curve(one, loads)) for one in (fit, changed))
+    x = np.array(fit.used_throughput_per_s) * new / old
+    return replace(changed, used_throughput_per_s=tuple(x.tolist()), used_response_s=tuple((loads / x).tolist()))
 
 
 def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
