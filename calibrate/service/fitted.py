@@ -186,38 +186,27 @@ Fitted: TypeAlias = tuple[str, ServiceFit]
 """The name of a curve, and its fit."""
 
 
-def law_line(fit: ServiceFit) -> str:
-    """The best law with its mean, its squared coefficient of variation and its p99 and the observed one."""
-    known, seen = fit.best.intervals(), format_duration(fit.times.quantile(0.99), 2)
-    mean, p99 = (
-        with_interval(format_duration, of.estimate, of.low, of.high)
-        for of in (known["mean_s"], known["p99_s"])
-        if of.estimate is not None
-    )
-    return labelled("LAW", f"{fit.best.name}: mean {mean}, scv {fit.law.scv:.3g}, p99 {p99}; {seen} observed")
-
-
-def missed_line(fit: ServiceFit) -> str:
-    """The largest error of the best law's distribution function, and that of the next law."""
-    following = "" if len(fit.families) == 1 else f"; the next, {fit.families[1].name}, {fit.families[1].missed()}"
-    return labelled("MISSED", f"at most {fit.best.missed()} of the requests at any time{_chance(fit.best)}{following}")
-
-
-def _chance(family: FamilyFit) -> str:
-    """How much a true law would miss by."""
-    if family.ks_by_chance is None:
-        return ""
-    words = ", more than by chance ({})" if family.ks > family.ks_by_chance else "; by chance up to {}"
-    return words.format(family.by_chance())
-
-
 def answer(done: Sequence[Fitted]) -> list[str]:
     """The first lines: the source of the times, the law, and its error."""
     if len(done) == 1:
         ((name, fit),) = done
-        times = fit.times
-        bins = counted(len(times.counts), "bin")
-        return [f"{name}: {times.total:,.0f} requests in {bins} ({times.kind})", law_line(fit), missed_line(fit)]
+        times, law, known = fit.times, fit.best, fit.best.intervals()
+        mean, p99 = (
+            with_interval(format_duration, of.estimate, of.low, of.high)
+            for of in (known["mean_s"], known["p99_s"])
+            if of.estimate is not None
+        )
+        missed = f"at most {law.missed()} of the requests at any time"
+        if law.ks_by_chance is not None:
+            more = ", more than by chance ({})" if law.ks > law.ks_by_chance else "; by chance up to {}"
+            missed += more.format(law.by_chance())
+        missed += "".join(f"; the next, {one.name}, {one.missed()}" for one in fit.families[1:2])
+        seen = f"{format_duration(times.quantile(0.99), 2)} observed"
+        return [
+            f"{name}: {times.total:,.0f} requests in {counted(len(times.counts), 'bin')} ({times.kind})",
+            labelled("LAW", f"{law.name}: mean {mean}, scv {fit.law.scv:.3g}, p99 {p99}; {seen}"),
+            labelled("MISSED", missed),
+        ]
     best = Counter(fit.best.name for _, fit in done)
     name, worst = max(done, key=lambda one: one[1].best.ks)
     return [
@@ -234,18 +223,10 @@ def answer_table(done: Sequence[Fitted]) -> str:
         left = len(rows) - 1 - MOST_FAMILIES
         more = f"\n... and {left} more {'family' if left == 1 else 'families'} (--details)" if left > 0 else ""
         return table(header, rows[: MOST_FAMILIES + 1]) + more
-    rows = [
-        (
-            name,
-            f.best.name,
-            f.best.missed(),
-            format_duration(f.law.mean),
-            f"{f.law.scv:.3g}",
-            format_duration(f.times.quantile(0.99)),
-            format_duration(f.law.quantile(0.99)),
-        )
-        for name, f in done
-    ]
+    rows = []
+    for name, f in done:
+        mean, *ends = map(format_duration, (f.law.mean, f.times.quantile(0.99), f.law.quantile(0.99)))
+        rows.append((name, f.best.name, f.best.missed(), mean, f"{f.law.scv:.3g}", *ends))
     header = ("", "LAW", "MISSED", "MEAN", "SCV", "P99 OBSERVED", "P99 OF THE LAW")
     return table(header, rows, left=2)
 

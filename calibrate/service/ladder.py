@@ -28,50 +28,40 @@ def findings_of(times: Times, families: Sequence[FamilyFit]) -> Iterator[Finding
     """The warnings for these times and their families, the best first."""
     best = families[0]
     if not times.requests_known:
-        yield Finding(
+        yield _warning(
             "requests-unknown",
-            "warning",
             f"it is not said how many requests the percentiles were taken from; {times.total:g} are assumed, the "
             "fewest that have one beyond the highest",
-            "",
             "give the number of requests (--requests); it decides the ranking",
         )
     if times.kind == "percentiles" and len(times.counts) == 3:
-        yield Finding(
-            "too-few-percentiles",
-            "warning",
-            "two percentiles are met by several families, which differ in the tail",
-            "",
-            "give more percentiles, or a histogram (json+)",
-        )
+        few = "two percentiles are met by several families, which differ in the tail"
+        yield _warning("too-few-percentiles", few, "give more percentiles, or a histogram (json+)")
     yield from _beyond(times)
+    longer = "measure longer, or play the histogram itself back (qsim.Empirical)"
     if not math.isfinite(best.law.scv):
-        yield Finding(
+        yield _warning(
             "infinite-variance",
-            "warning",
             f"the {best.name} has a tail without a variance, so that no queue fed by it has a mean waiting time",
+            longer,
             "the largest times are too few to say how the tail goes on",
-            "measure longer, or play the histogram itself back (qsim.Empirical)",
         )
     elif times.kind != "percentiles" and abs(best.law.mean / times.mean_s - 1) > FAR_MEAN:
-        yield Finding(
+        yield _warning(
             "mean-by-the-tail",
-            "warning",
             f"the {best.name} has a mean of {format_duration(best.law.mean)}, and the "
             f"requests one of {format_duration(times.mean_s)}",
+            longer,
             "a few very long times decide, of which more or less is made than was seen",
-            "measure longer, or play the histogram itself back (qsim.Empirical)",
         )
     if best.ks > max(POOR_KS, best.ks_by_chance or 0.0):
-        yield Finding(
-            "poor-fit",
-            "warning",
-            f"even the best family, {best.name}, is off by {100 * best.ks:.1f} % of the requests at some time",
-            "",
-            "get the histogram itself (json+)"
-            if times.kind == "percentiles"
-            else "play the histogram itself back (qsim.Empirical, or histogram:FILE on the command line)",
-        )
+        off = f"even the best family, {best.name}, is off by {100 * best.ks:.1f} % of the requests at some time"
+        itself = "play the histogram itself back (qsim.Empirical, or histogram:FILE on the command line)"
+        yield _warning("poor-fit", off, "get the histogram itself (json+)" if times.kind == "percentiles" else itself)
+
+
+def _warning(check: str, message: str, remedy: str, hypothesis: str = "") -> Finding:
+    return Finding(check, "warning", message, hypothesis, remedy)
 
 
 def _beyond(times: Times) -> Iterator[Finding]:
@@ -83,12 +73,10 @@ def _beyond(times: Times) -> Iterator[Finding]:
     if over:
         names = ", ".join(f"p{100 * q:g}" for q in over)
         reached = "no percentile" if highest < 0.05 else f"p{100 * highest:.{2 if highest < 0.9 else 6}g}"
-        yield Finding(
+        yield _warning(
             "tail-beyond-data",
-            "warning",
             f"{names} of the law {'is' if len(over) == 1 else 'are'} beyond the data, which reach {reached} "
             f"({times.total:.0f} requests); the families differ there",
-            "",
             f"measure at least {BEYOND / (1 - max(over)):,.0f} requests",
         )
 
@@ -141,8 +129,10 @@ def fit_service(times: Times, *, progress: Callable[[float], None] | None = None
             f"{times.source or 'the times'}: {len(times.counts)} bins are too few for any family; give more "
             "percentiles, or a histogram (fio --output-format=json+)"
         )
-    ranked = _ranked(found)
-    return ServiceFit(times, ranked, tuple(left_out), tuple(findings_of(times, ranked)))
+    ranked: list[FamilyFit] = []
+    for fit in found:  # where rounding alone tells two apart, the first of ``found`` first
+        ranked.insert(sum(other.bic <= fit.bic + EQUAL_BIC for other in ranked), fit)
+    return ServiceFit(times, tuple(ranked), tuple(left_out), tuple(findings_of(times, ranked)))
 
 
 def _preferred(times: Times, binned: Binned, families: Sequence[Candidate]) -> FamilyFit | str:
@@ -180,12 +170,3 @@ def fit_family(times: Times, binned: Binned, family: Candidate) -> FamilyFit | s
         mean, seen = format_duration(fit.law.mean, 2), format_duration(times.mean_s, 2)
         return f"{family.name}: the times do not determine its mean ({mean} at best, and {seen} by the bins)"
     return fit
-
-
-def _ranked(found: Sequence[FamilyFit]) -> tuple[FamilyFit, ...]:
-    """The least BIC first; where rounding alone tells two apart, the family that comes first in ``found``."""
-    ranked: list[FamilyFit] = []
-    for fit in found:
-        ahead = [other for other in ranked if other.bic <= fit.bic + EQUAL_BIC]
-        ranked.insert(len(ahead), fit)
-    return tuple(ranked)

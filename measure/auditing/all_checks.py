@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -80,10 +80,9 @@ def not_checked(sweep: Sweep) -> list[str]:
 def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
     """All findings of the checks, errors first. Findings of the importer are in ``sweep.findings``.
 
-    One finding per curve and cause; where three curves or more have the same, one finding for all of them. The list is
-    never empty: where Little's law holds, an info says how well. With ``series`` only findings on that curve (or the
-    whole table), still judged with its siblings: reads alone and writes alone show what is wrong with a mix, and
-    several block sizes what is wrong with all of them, so audit the whole sweep and not one selected curve.
+    One finding per curve and cause; where three curves or more have the same, one for all of them. The list is never
+    empty: where Little's law holds, an info says how well. With ``series`` only findings on that curve or the whole
+    table, still judged with its siblings, which show what is wrong with all of them: audit the whole sweep.
 
     >>> from measure import load_dataset
     >>> printed = load_dataset("003-ssd-read", as_published=True)
@@ -125,14 +124,13 @@ def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
 
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
-    return sorted(
-        findings, key=lambda f: (-SEVERITIES.index(f.severity), f.check, _natural_key(f.series or ""), f.load or 0.0)
-    )
+    """The findings, errors first, those on "4 KiB" before those on "16 KiB"."""
 
+    def key(f: Finding) -> tuple[Any, ...]:
+        natural = [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", f.series or "")]
+        return -SEVERITIES.index(f.severity), f.check, natural, f.load or 0.0
 
-def _natural_key(series: str) -> list[str | int]:
-    """A sort key that puts "4 KiB" before "16 KiB"."""
-    return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", series)]
+    return sorted(findings, key=key)
 
 
 _BY_LITTLE = ("one-direction", "half-latency", "constant-share", "unexplained", "depth-not-filled")
@@ -156,18 +154,17 @@ def corrected(sweep: Sweep) -> Sweep:
         return sweep
     verdict, found = diagnoses(sweep)
     points = sweep.points.copy()
-    notes: list[Finding] = []
-    if verdict is not None:
-        notes.append(_use_block(points, verdict))
-    for diagnosis in found:
-        note = _apply(points, diagnosis)
-        if note is not None:
-            notes.append(note)
+    notes = [] if verdict is None else [_use_block(points, verdict)]
+    notes += [note for diagnosis in found if (note := _apply(points, diagnosis)) is not None]
     if not notes:
         return sweep
     details = {**sweep.provenance.details, "corrected": list(dict.fromkeys(n.message for n in notes))}
     if verdict is not None:
-        points["series"] = [_file_name(row) for row in points.to_dict("records")]
+        columns = (points[c] for c in ("block_bytes", "read_fraction", "pattern", "claimed_bytes"))
+        points["series"] = [
+            describe_series(block, reads, pattern, [f"in a file of {format_bytes(size)}"])
+            for block, reads, pattern, size in zip(*columns, strict=True)
+        ]
         # The audit of the corrected sweep still needs the number of blocks in the file.
         details["file_bytes"] = dict(zip(points["series"], points.pop("claimed_bytes"), strict=True))
     return replace(
@@ -216,10 +213,7 @@ _LIKE_THE_MEAN = 30.0
 
 
 def _scale_percentiles(points: pd.DataFrame, rows: NDArray[np.bool_], factor: float, why: str) -> None:
-    """Divide the standard deviation and the percentiles that share the unit of the mean latency, with the same mark.
-
-    A column with a unit of its own, as one in seconds beside a mean in ms, stays.
-    """
+    """Divide the standard deviation and the percentiles that share the unit of the mean latency, with the same mark."""
     for name in (f"latency_{part}" for part in _SPREAD):
         column, printed = f"{name}_s", points.get(f"{name}_s")
         if printed is None or not printed[rows].notna().any():
@@ -244,11 +238,6 @@ def _use_block(points: pd.DataFrame, verdict: BlockVerdict) -> Finding:
         f"the throughput was computed with blocks of {block} instead of the size in the table.",
         "the size in the table is that of the file.",
     )
-
-
-def _file_name(row: Mapping[Any, Any]) -> str:
-    part = f"in a file of {format_bytes(row['claimed_bytes'])}"
-    return describe_series(row["block_bytes"], row["read_fraction"], row["pattern"], [part])
 
 
 def _note(series: str, what: str, diagnosis: Diagnosis) -> Finding:
@@ -309,24 +298,14 @@ def check_copies(sweep: Sweep) -> Iterator[Finding]:
         if len(rows) < 2:
             continue
         if times.min() > 1:
-            yield Finding(
-                "copies",
-                "warning",
-                f"every point is there {times.min()} times{' or more' if times.max() > times.min() else ''}, equal to "
-                "the last digit.",
-                "one run was copied; copies are no repeats, and that they do not differ says nothing of the noise.",
-                "leave the copies out, or measure again.",
-                series,
-            )
+            often = f"{times.min()} times{' or more' if times.max() > times.min() else ''}"
+            says = f"every point is there {often}, equal to the last digit."
+            why = "one run was copied; copies are no repeats, and that they do not differ says nothing of the noise."
+            yield Finding("copies", "warning", says, why, "leave the copies out, or measure again.", series)
         if (first := first_with.setdefault(rows.tobytes(), series)) != series:
-            yield Finding(
-                "copies",
-                "warning",
-                f"every point equals that of {first}, to the last digit.",
-                "one run was copied under another name.",
-                "leave one of the two out, or measure again.",
-                series,
-            )
+            says = f"every point equals that of {first}, to the last digit."
+            why = "one run was copied under another name."
+            yield Finding("copies", "warning", says, why, "leave one of the two out, or measure again.", series)
 
 
 def check_buffered(sweep: Sweep) -> Iterator[Finding]:
@@ -345,10 +324,7 @@ def check_buffered(sweep: Sweep) -> Iterator[Finding]:
 
 
 def check_working_set(sweep: Sweep) -> Iterator[Finding]:
-    """A file small enough for a cache between the program and the device.
-
-    Direct I/O bypasses the caches of the CPU and of the system, so there it may fit the drive's cache.
-    """
+    """A file small enough for a cache between the program and the device, with direct I/O the drive's own."""
     for options in recorded_options(sweep.provenance.details):
         size = parse_fio_size(options.get("size", options.get("filesize", "")))
         if size is None or size >= _SMALL_FILE_BYTES or options.get("ioengine", "psync") in FILELESS_ENGINES:

@@ -51,11 +51,6 @@ class ClosedCurve:
         return np.ones(len(self.load), bool) if self.by_law is None else ~self.by_law
 
     @property
-    def in_flight(self) -> Floats:
-        """X R, the mean number of outstanding requests."""
-        return self.throughput * self.latency
-
-    @property
     def implied_latency(self) -> Floats:
         """N / X - Z, seconds: the response time that depth and throughput imply."""
         return self.load / self.throughput - self.load_type.thinking_s
@@ -73,8 +68,7 @@ class ClosedCurve:
 def closed_curves(sweep: Sweep, figures: Sequence[str] = tuple(ORIGIN)) -> tuple[ClosedCurve, ...]:
     """The curves of a closed sweep, repeats averaged, without points of unknown depth or limited rate.
 
-    The importer's column ``unchecked``, or its findings, mark points of limited rate or unknown depth. Points of which
-    one of the ``figures`` was not measured are left out too: no check may rest on them.
+    Points of which one of the ``figures`` was not measured are left out too: no check may rest on them.
     """
     return _closed_curves(sweep, tuple(ORIGIN) if sweep.all_measured else tuple(figures))
 
@@ -194,8 +188,7 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
 def _after_a_ramp(sweep: Sweep) -> Iterator[Finding]:
     """Findings on curves whose bandwidth exceeds throughput x block by more the deeper the queue: requests are missing.
 
-    fio counts the bytes of requests in flight at the end of a ramp, and not the requests (N - 1 of them a run). A block
-    that is not given is that of the lightest load, in whole sectors.
+    A block that is not given is that of the lightest load, in whole sectors.
     """
     for series, group in each_series(judged(sweep.mean_points(), ["throughput_per_s"], _is_read)):
         load, moved, rate, block = (
@@ -229,40 +222,25 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
         asked = group["asked_rate_per_s" if "asked_rate_per_s" in group else "load"].to_numpy(float)
         reached = group["throughput_per_s"].to_numpy(float)
         if "asked_rate_per_s" not in group and (asked == reached).all():
-            yield Finding(
-                "arrival-rate",
-                "info",
-                "the loads are the rates that came: whether more was asked for cannot be checked.",
-                series=series,
-            )
+            says = "the loads are the rates that came: whether more was asked for cannot be checked."
+            yield Finding("arrival-rate", "info", says, series=series)
             continue
         share = reached / np.where(asked > 0, asked, np.nan)
         requests = (group["requests"] * group["repeats"]).to_numpy(float) if "requests" in group else np.nan
         by_chance = 3 / np.sqrt(requests)  # three standard errors of a Poisson count
         if not np.any(np.abs(share - 1) > np.fmax(0.02, by_chance)):
-            yield Finding(
-                "arrival-rate",
-                "info",
-                "every rate that was asked for came, within 2 % or the error of counting.",
-                series=series,
-            )
+            says = "every rate that was asked for came, within 2 % or the error of counting."
+            yield Finding("arrival-rate", "info", says, series=series)
             continue
         worst = int(np.nanargmax(np.abs(share - 1)))
-        short = share[worst] < 1
-        yield Finding(
-            "arrival-rate",
-            "warning",
-            f"{format_rate(asked[worst])} was asked for and {format_rate(reached[worst])} came "
-            f"({100 * (share[worst] - 1):+.1f} %).",
-            "the device is saturated, or the jobs are too few to send that fast."
-            if short
-            else "the tool rounds the gaps between arrivals to whole microseconds.",
-            "a rate that did not come is a capacity, and its response lasts as long as the run: ask for less."
-            if short
-            else "calibrate on the measured rate, never on the one asked for.",
-            series,
-            float(asked[worst]),
-        )
+        why = "the tool rounds the gaps between arrivals to whole microseconds."
+        remedy = "calibrate on the measured rate, never on the one asked for."
+        if share[worst] < 1:
+            why = "the device is saturated, or the jobs are too few to send that fast."
+            remedy = "a rate that did not come is a capacity, and its response lasts as long as the run: ask for less."
+        says = f"{format_rate(asked[worst])} was asked for and {format_rate(reached[worst])} came "
+        says += f"({100 * (share[worst] - 1):+.1f} %)."
+        yield Finding("arrival-rate", "warning", says, why, remedy, series, float(asked[worst]))
 
 
 def _drift(curve: ClosedCurve) -> Iterator[Finding]:
@@ -354,11 +332,8 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
     """
     if not isinstance(sweep.load_type, ClosedLoad | ArrivalRate):
         return
-    points, figures = (
-        sweep.mean_points(),
-        ["throughput_per_s", "latency_s" if isinstance(sweep.load_type, ArrivalRate) else "load"],
-    )
-    for series, group in each_series(judged(points, figures)):
+    figures = ["throughput_per_s", "latency_s" if isinstance(sweep.load_type, ArrivalRate) else "load"]
+    for series, group in each_series(judged(sweep.mean_points(), figures)):
         if len(group) < FEWEST_POINTS:
             continue
         load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
@@ -388,11 +363,9 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray, *, by_fio:
     higher = [rates[top] * k for k in (2, 4)]
     remedy = f"measure higher rates with the tool that sent these, as {' and '.join(map(format_rate, higher))}."
     if by_fio:
-        option = f"--arrival-rates {','.join(f'{round(x):d}' for x in higher)}"
-        remedy = (
-            f"measure higher rates: qsim measure fio TARGET {option} --out DIR (a known device: qsim measure device "
-            "--utilizations .5,.7,.9)."
-        )
+        remedy = "measure higher rates: qsim measure fio TARGET --arrival-rates "
+        remedy += f"{','.join(f'{round(x):d}' for x in higher)} --out DIR (a known device: qsim measure device "
+        remedy += "--utilizations .5,.7,.9)."
     yield Finding(
         "no-saturated-point",
         "warning",
@@ -421,9 +394,8 @@ def check_submission(sweep: Sweep) -> Iterator[Finding]:
 
 
 def _mixed(group: pd.DataFrame, what: str, advice: str, series: str | None) -> Finding:
-    ways = []
-    for way, rows in group.groupby("way", sort=False):
-        ways.append(f"{way} (loads {', '.join(f'{n:g}' for n in sorted(set(rows['load'])))})")
+    loads = {str(way): sorted(set(rows["load"])) for way, rows in group.groupby("way", sort=False)}
+    ways = [f"{way} (loads {', '.join(map('{:g}'.format, each))})" for way, each in loads.items()]
     return Finding(
         "mixed-submission",
         "error" if series else "warning",

@@ -92,9 +92,8 @@ class BlockVerdict:
 def block_verdict(sweep: Sweep, curves: Sequence[ClosedCurve]) -> BlockVerdict | None:
     """The verdict that a table gives the file's size as the block's, tested where throughput is bandwidth / block.
 
-    A wrong block b scales every ratio by b'/b, the same at all depths; at the lowest depth nothing else does. So b' =
-    b * ratio must come out as one power of two from at least two different claimed blocks (or from one, over at least
-    two curves), within 6 %.
+    A wrong block b scales every ratio by b'/b, at the lowest depth as nothing else does: b' = b * ratio must come out
+    as one power of two from at least two curves, within 6 %.
     """
     if sweep.provenance.details.get("throughput_from") != "bandwidth / block":
         return None
@@ -179,22 +178,22 @@ _UNKNOWN_DEPTH = (
 def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """A unit off by a power of 1000: corrected for it, every ratio is close to 1."""
     for factor in (1e3, 1e-3, 1e6, 1e-6):
-        corrected = curve.ratio / factor
-        if np.all((corrected > 0.4) & (corrected < 1.25)) and 0.7 < np.median(corrected) < 1.1:
-            first = curve.latency[0]
-            size, undone = f"{max(factor, 1 / factor):,.0f}", "divided" if factor > 1 else "multiplied"
-            return Diagnosis(
-                curve,
-                "unit",
-                "error",
-                f" With the latency {undone} by {size} it is {ratio_range(corrected)}.",
-                f"a unit off by {size}: the first latency is "
-                f"{format_duration(first / factor)}, not {format_duration(first)} (or the throughput has that error).",
-                "look at the tool's own output for the unit of its latency."
-                if isinstance(curve.load_type, CountedLoad)
-                else "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) with every latency.",
-                factor,
-            )
+        corrected, first = curve.ratio / factor, curve.latency[0]
+        if not (np.all((corrected > 0.4) & (corrected < 1.25)) and 0.7 < np.median(corrected) < 1.1):
+            continue
+        size, undone = f"{max(factor, 1 / factor):,.0f}", "divided" if factor > 1 else "multiplied"
+        right, wrong = format_duration(first / factor), format_duration(first)
+        where = ": fio 3 prints (nsec), (usec) or (msec) with every latency."
+        where = " for the unit of its latency." if isinstance(curve.load_type, CountedLoad) else where
+        return Diagnosis(
+            curve,
+            "unit",
+            "error",
+            f" With the latency {undone} by {size} it is {ratio_range(corrected)}.",
+            f"a unit off by {size}: the first latency is {right}, not {wrong} (or the throughput has that error).",
+            f"look at the tool's own output{where}",
+            factor,
+        )
     return None
 
 
@@ -203,12 +202,11 @@ def _jobs_not_counted(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     jobs = round(float(np.median(curve.ratio)))
     if jobs < 2 or not np.all(np.abs(curve.ratio / jobs - 1) < 0.08):
         return None
+    why = f"{jobs} jobs ran at once and only one job's depth was tabulated; the load is {jobs} times the depth."
+    remedy = f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs})."
     if isinstance(curve.load_type, CountedLoad):
         why = f"each of the {curve.load_type.plural} keeps about {jobs} requests outstanding (pipelining or batches)."
         remedy = f"say how many, so that the load counts requests: --columns pipeline={jobs}"
-        return Diagnosis(curve, "jobs-not-counted", "error", "", why, remedy, jobs)
-    why = f"{jobs} jobs ran at once and only one job's depth was tabulated; the load is {jobs} times the depth."
-    remedy = f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs})."
     return Diagnosis(curve, "jobs-not-counted", "error", "", why, remedy, jobs)
 
 
@@ -261,11 +259,7 @@ def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagn
 
 
 def _submission_gap(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
-    """A time Z per request outside the measured latency: N = X (R + Z), felt most where R is short.
-
-    Either depth 1 alone deviates, or the ratio climbs to 1 with the depth while Z stays within the microseconds that a
-    host takes.
-    """
+    """A time Z of the host outside the measured latency, N = X (R + Z): at depth 1, or felt less with the depth."""
     ratio, gap = curve.ratio, curve.implied_latency - curve.latency
     low = ratio < 1 - TOLERANCE
     if np.any(ratio > 1 + TOLERANCE) or ratio[0] < 0.5 or gap[0] > _LONGEST_GAP:
@@ -323,7 +317,7 @@ def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | N
 
 def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """The ratio falls with the depth: the requested number was never outstanding."""
-    ratio, flight, of = curve.ratio, curve.in_flight, curve.load_type
+    ratio, flight, of = curve.ratio, curve.throughput * curve.latency, curve.load_type
     if len(ratio) < 2 or ratio[-1] > 0.8 * ratio[0] or ratio[-1] > 0.8 or np.any(ratio > 1.25):
         return None
     held = ", ".join(f"{plain_number(f, 2)} at {n:g}" for n, f in zip(curve.load, flight, strict=True))
