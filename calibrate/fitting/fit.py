@@ -126,10 +126,8 @@ class Fit(Result):
     @property
     def block_bytes(self) -> float | None:
         """The block size of the points, bytes; None where unknown."""
-        if self.points is not None:
-            return self.points.closed.block_bytes
         known: float | None = self.details.get("calibrated_on", {}).get("block_bytes")
-        return known
+        return known if self.points is None else self.points.closed.block_bytes
 
     @cached_property
     def curve_model(self) -> CurveModel:
@@ -177,10 +175,7 @@ class Fit(Result):
 
     @property
     def device(self) -> Fit:
-        """The fit over requests present, which predicts X(n): of points under thinking users or arrivals, their device.
-
-        Such a device passes through no point, as a load of its own kind was not measured.
-        """
+        """The fit over requests present, which predicts X(n): under thinking users or arrivals, that of their device."""
         if not self.is_seen_through_chain:
             return self
         details = {**self.details, PRESENT: self.deepest}
@@ -188,10 +183,7 @@ class Fit(Result):
 
     @property
     def deepest(self) -> float:
-        """The most requests present at a point that it was calibrated on, of whatever kind of load; 0 for none.
-
-        Where they vary that is their mean, L = X R.
-        """
+        """The most requests present, on average, at a point that it was calibrated on, of whatever kind of load."""
         is_set = isinstance(self.load_type, ClosedLoad) and not self.is_seen_through_chain
         own = self.used if is_set else np.multiply(self.used_throughput_per_s, self.used_response_s)
         others = [seen[:, 1] * seen[:, 2] for _, seen in self.also]
@@ -211,14 +203,9 @@ class Fit(Result):
 
     @property
     def never_waits(self) -> str:
-        """What to measure where requests hardly wait at any rate of arrivals, so that none tells the peak; else empty.
-
-        Even gaps at a constant service are such up to the peak itself, which a rate beyond it tells.
-        """
+        """What to measure where requests hardly wait at any rate of arrivals, so that none tells the peak; or empty."""
         known = self.known_peak_per_s is not None or CAPACITY in self.details
-        if not isinstance(self.load_type, ArrivalRate) or not self.used or known:
-            return ""
-        if self._rise >= BUSY:
+        if not isinstance(self.load_type, ArrivalRate) or not self.used or known or self._rise >= BUSY:
             return ""
         least, most = min(self.used_response_s), max(self.used_response_s)
         return (
@@ -249,15 +236,12 @@ class Fit(Result):
 
     def was_used(self, points: Points) -> Mask:
         """True (m,) for ``points`` that this fit was calibrated on: the same load and the same throughput."""
-        own = np.column_stack([self.used, self.used_throughput_per_s])
-        pairs = [
-            pair
-            for load, seen in ((self.load_type, own), *self.also)
-            if load.kind == points.load_type.kind and load.thinking_s == points.load_type.thinking_s
-            for pair in seen[:, :2]
-        ]
-        measured = zip(points.load, points.throughput_per_s, strict=True)
-        return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
+        own, same = np.column_stack([self.used, self.used_throughput_per_s]), np.zeros(len(points), dtype=bool)
+        for load, seen in ((self.load_type, own), *self.also):
+            if load.kind == points.load_type.kind and load.thinking_s == points.load_type.thinking_s:
+                near = np.isclose(points.load[:, None], seen[:, 0])
+                same |= (near & np.isclose(points.throughput_per_s[:, None], seen[:, 1])).any(axis=1)
+        return same
 
     @property
     def basis(self) -> str:
@@ -265,10 +249,10 @@ class Fit(Result):
         if not self.used:
             return "no measurement"
         count = len(self.used) + sum(len(seen) for _, seen in self.also)
+        of = counted(self.measured, "point")
         if self.measured == count > 1:
-            return f"all {counted(self.measured, 'point')}{f', {self.listed}' if self.also else ''}"
-        part = f" ({count} of {counted(self.measured, 'point')})" if self.measured > count else ""
-        return f"{self.listed}{part}"
+            return f"all {of}{f', {self.listed}' if self.also else ''}"
+        return f"{self.listed} ({count} of {of})" if self.measured > count else self.listed
 
     @property
     def listed(self) -> str:
@@ -292,9 +276,7 @@ class Fit(Result):
         found = dict(self.figures)
         if "N*" in found and isinstance(self.load_type, ClosedLoad):  # the same as the knee
             k = self.knee
-            found["N*"] = replace(
-                found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
-            )
+            found["N*"] = Estimate(k.load, k.low, k.high, k.identified, found["N*"].unit)
         return found
 
     @cached_property
@@ -338,10 +320,9 @@ class Fit(Result):
         return bool(self.used) and bool(self.missed.max() >= FAR)
 
     def sureness(self, identified: bool, low: float | None, high: float | None) -> str:
-        """``how_sure`` for a figure; ``doubtful`` where the data contradict themselves.
+        """``how_sure`` for a figure; ``doubtful`` where the data contradict themselves, ``assumed`` without points.
 
-        Without points, or where a single one does not determine it, it is ``assumed``; where the model is far off its
-        own points, those held out refute it, or the audit doubts the runs, at best ``rough``.
+        At best ``rough`` where the model is far off its points, others refute it, or the audit doubts the runs.
         """
         if self.contradicted:
             return "doubtful"

@@ -28,6 +28,9 @@ WHOLE = 1e-6
 SAME_KNEE = 0.01
 """The largest relative difference of a knee that is stated and one that is read off the table."""
 
+NOT_READ = ("collapse", "refuted")
+"""Fields that a file does not hold."""
+
 LARGEST, LARGEST_LOG = 1e18, 100.0
 """The largest valid figure of a device, and the largest logarithm."""
 
@@ -77,11 +80,7 @@ def read_fit(kind: type[Fit], values: Mapping[str, Any]) -> Fit:
         _check_fields(values, [*needed, "load_kind", "load_unit", "parameters"])
         table = values["table"]
         columns: Any = [np.asarray(table[name], dtype=float) for name in TABLE]
-        read = {
-            name: values[name]
-            for name in kind.__dataclass_fields__
-            if name in values and name not in ("collapse", "refuted")
-        }
+        read = {f.name: values[f.name] for f in fields(kind) if f.name in values and f.name not in NOT_READ}
         read["load_type"] = load_from_dict(values)
         if isinstance(read.get("doubted"), bool):  # as earlier versions wrote, without the reason
             read["doubted"] = "the audit doubts the runs" if read["doubted"] else ""
@@ -172,10 +171,9 @@ def _check_knee(fit: Fit, stated: object) -> None:
 
 def _check_plain(fit: Fit) -> None:
     """Raise ValueError where the most probable p-norm is none."""
-    plain = fit.details.get(PLAIN)
-    if plain is None:
+    if (plain := fit.details.get(PLAIN)) is None:
         return
-    if not isinstance(plain, list | tuple) or len(plain) != 3 or not all(_is_number(v) for v in plain):
+    if not isinstance(plain, list | tuple) or len(plain) != 3 or not all(map(_is_number, plain)):
         raise ValueError(f"{PLAIN} must be N*, Xmax and p, not {plain!r:.40}")
     if not all(1 / LARGEST <= v <= LARGEST for v in plain):
         raise ValueError(f"{PLAIN} must be above zero")

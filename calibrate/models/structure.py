@@ -178,11 +178,7 @@ def _numbers(queues: Queues, lowest: float) -> tuple[IntArray, Array]:
 
 
 def _crossings(servers: IntArray, lowest: float) -> tuple[Array, Array]:
-    """Crossings c / (1 - share) to try (a, k) for each of ``servers`` (a,), denser near the least possible, and the
-    prior mass that each stands for.
-
-    The share of Z follows Beta(1/2, 3/2), whose density is share^-1/2 (1 - share)^1/2.
-    """
+    """Crossings c / (1 - share) to try (a, k) for each of ``servers`` (a,), and the prior mass that each stands for."""
     least = np.maximum(servers, NOT_BELOW * lowest)[:, None]
     wide = np.log(np.maximum(BEYOND * lowest, 2 * servers)[:, None] / least)
     crossing = least * np.exp(wide * _STEPS**2)
@@ -219,18 +215,8 @@ def _cells(
     likelihood = likelihood + _of_delay(points, ratio * service)
     mass = likelihood + prior
     counts = (mass > mass.max() - _NEGLIGIBLE) | (likelihood > likelihood.max() - _NEGLIGIBLE)
-    rows = (
-        mass,
-        likelihood,
-        servers,
-        float(queues == "random"),
-        service,
-        1 / np.sqrt(total),
-        ratio,
-        errors,
-        crossing,
-        scv,
-    )
+    own, width = float(queues == "random"), 1 / np.sqrt(total)
+    rows = (mass, likelihood, servers, own, service, width, ratio, errors, crossing, scv)
     r, e = np.nonzero(counts.T)  # the errors of a structure together
     return np.stack([np.broadcast_to(row, mass.shape)[e, r] for row in rows])
 
@@ -262,10 +248,7 @@ def laws(points: Points, ratio: Array) -> Iterator[tuple[Array, float]]:
 
 
 def _noise(points: Points) -> Array:
-    """Relative standard errors (m,): of repeats, but no less than a mean over this many requests has.
-
-    A run that was not steady is a mean of several devices: it may be off by as much as it changed meanwhile.
-    """
+    """Relative standard errors (m,): of repeats or sampling, and what an unsteady run changed by meanwhile."""
     known = points.noise()[0]
     if points.closed.alone is not None and points.requests is not None:
         known = np.maximum(known, np.sqrt(points.closed.alone.scv / np.maximum(points.requests, 1.0)))
@@ -280,10 +263,7 @@ def _waits(points: Points) -> Array:
 
 
 def _lost(crossing: Array, busy: Array, longer: Array) -> Array:
-    """The log throughput (k, m) lost at each load where lone requests, and with them the crossing, are ``longer`` (m,).
-
-    All are logarithms: ``crossing`` (k,), ``busy`` (k, m). Past the knee nothing is lost, below it all of it.
-    """
+    """The log throughput (k, m) lost at each load where lone requests, and with them the crossing, are ``longer``."""
     return np.column_stack(
         [column - np.interp(crossing + more, crossing, column) for column, more in zip(busy.T, longer, strict=True)]
     )
@@ -373,8 +353,8 @@ class ServersAndDelay(ClosedModel):
         return Weights.of(values, found.error, found.log_mass, along, SERVICE)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        own = {"R1": ("s", self.lone(values)), "Xmax": ("1/s", self.peak(values)), "N*": ("", self.knee_load(values))}
-        return {**own, "c": ("", values[:, 0]), "S": ("s", values[:, 1]), "Z": ("s", values[:, 1] * values[:, 2])}
+        servers, service, ratio = values[:, :3].T
+        return {**super().report(values), "c": ("", servers), "S": ("s", service), "Z": ("s", service * ratio)}
 
     def throughput(self, values: Array, loads: Array) -> Array:
         found = np.empty((len(values), len(loads)))
@@ -413,35 +393,33 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         return {}
     crossing = float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min())
     if crossing > MOST_CROSSING:
-        why = f"the asymptotes cross at {crossing:.3g} requests: more servers than are tried, {MOST_CROSSING:g}"
-        return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
+        return _unknown(
+            f"the asymptotes cross at {crossing:.3g} requests: more servers than are tried, {MOST_CROSSING:g}"
+        )
     points = few_points(points)
     found = structure_posterior(points, None)
     if (missed := found.median_error) > UNLIKELY:
-        why = f"no number of servers explains these points: the best misses them by about {100 * missed:.2g} %"
-        return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
-    likely = found.likely_servers(level)
+        return _unknown(
+            f"no number of servers explains these points: the best misses them by about {100 * missed:.2g} %"
+        )
+    likely, notes = found.likely_servers(level), ("", "", "")
     low, high = likely[0], likely[-1]
-    known = high <= PINNED * low
-    why = (
-        ""
-        if known
-        else f"any number of servers from {low} to {high} explains these points; {pins(points, found, likely)}"
-    )
+    if not (known := high <= PINNED * low):
+        why = f"any number of servers from {low} to {high} explains these points; {pins(points, found, likely)}"
+        notes = (why, *("depends on c, which these points do not determine",) * 2)
     tails = (0.5 * (1 - level), 0.5 * (1 + level))
-    times = [found.times(rows, tails) for rows in found.rows_of(likely)]
-    s_ends, z_ends = (np.array([one[i] for one in times]).T for i in (0, 1))
-    z_low, z_high = float(z_ends[0].min()), float(z_ends[1].max())
-    ends = {
-        "c": (float(low), float(high)),
-        "S": (float(s_ends[0].min()), float(s_ends[1].max())),
-        "Z": (reaching(z_low, z_high, 0.0, level), z_high),
-    }
+    times = np.array([found.times(rows, tails) for rows in found.rows_of(likely)])  # (likely, S and Z, ends)
+    (s_low, z_low), (s_high, z_high) = times[:, :, 0].min(axis=0).tolist(), times[:, :, 1].max(axis=0).tolist()
+    ends = ((float(low), float(high)), (s_low, s_high), (reaching(z_low, z_high, 0.0, level), z_high))
     best = found.best_servers()
     service, delay = (float(v[0]) for v in found.times(np.flatnonzero(found.servers == best), (0.5,)))
-    middle = {"c": float(best), "S": service, "Z": delay}
-    notes = {"c": why, **dict.fromkeys("SZ", "" if known else "depends on c, which these points do not determine")}
-    return {n: Estimate(middle[n] if known else None, *ends[n], known, unit, notes[n]) for n, unit in UNITS.items()}
+    middle = (float(best), service, delay) if known else (None, None, None)
+    each = zip(UNITS.items(), middle, ends, notes, strict=True)
+    return {name: Estimate(at, *between, known, unit, note) for (name, unit), at, between, note in each}
+
+
+def _unknown(why: str) -> dict[str, Estimate]:
+    return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
 
 
 def few_points(points: Points) -> Points:
@@ -453,10 +431,7 @@ def few_points(points: Points) -> Points:
 
 
 def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
-    """The measurement that would decide between the ``likely`` numbers of servers, in words.
-
-    It is the depth where they differ most, if that is by more than the error of the model; else no depth decides.
-    """
+    """The measurement that would decide between the ``likely`` numbers of servers, in words: a depth, if any does."""
     if found.share(found.crossing > 0.5 * BEYOND * found.crossing.min()) > UNSATURATED:
         return "the peak may lie far beyond these points"
     means = np.exp(np.average(np.log(found.crossing), weights=found.mass))
