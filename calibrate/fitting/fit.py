@@ -175,7 +175,7 @@ class Fit(Result):
 
     @property
     def device(self) -> Fit:
-        """The fit over requests present, which predicts X(n): under thinking users or arrivals, that of their device."""
+        """The fit over requests present, X(n): of points under thinking users or arrivals, that of their device."""
         if not self.is_seen_through_chain:
             return self
         details = {**self.details, PRESENT: self.deepest}

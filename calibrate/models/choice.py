@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from calibrate.models.curves import (
     TIMES,
     AsymptoticBounds,
+    ClosedModel,
+    Copies,
     CurveModel,
     Declining,
     OnsetPNorm,
     PNorm,
     ScalabilityLaw,
-    copies,
     is_past_its_peak,
 )
 from calibrate.points import OpenFacts, Points
@@ -113,5 +114,16 @@ def model_named(name: str) -> CurveModel:
         known.append(model.name)
     one, times, factor = name.rpartition(TIMES)
     if times:
-        return copies(model_named(one), factor)
+        return _copies(model_named(one), factor)
     raise InvalidParameterError("model", f"{name!r} is unknown", f"there are: {'; '.join(known)}", value=name)
+
+
+def _copies(base: CurveModel, factor: str) -> Copies:
+    """``factor`` copies of ``base``. Raises ValueError where ``factor`` is not a number, or ``base`` not closed."""
+    try:
+        times = float(factor)
+    except ValueError:
+        times = -1.0
+    if not isinstance(base, ClosedModel) or times <= 0:
+        raise InvalidParameterError("model", f"'{base.name}{TIMES}{factor}' is unknown", value=factor)
+    return Copies(base, times)

@@ -36,7 +36,6 @@ from calibrate.inference.weights import Weights, quantiles, widened
 from calibrate.points import Points
 from measure.loads import Load
 from measure.repeats import first_highest
-from qsim.errors import InvalidParameterError
 
 TOLERANCE = 0.1
 """Relative standard deviation of a peak (or a data sheet's figure) from what a device reaches."""
@@ -518,14 +517,3 @@ class Copies(ClosedModel):
 
     def peak(self, values: Array) -> Array:
         return self.factor * self.base.peak(values)
-
-
-def copies(base: CurveModel, factor: str) -> Copies:
-    """``factor`` copies of ``base``. Raises ValueError where ``factor`` is not a number, or ``base`` not closed."""
-    try:
-        times = float(factor)
-    except ValueError:
-        times = -1.0
-    if not isinstance(base, ClosedModel) or times <= 0:
-        raise InvalidParameterError("model", f"'{base.name}{TIMES}{factor}' is unknown", value=factor)
-    return Copies(base, times)

@@ -144,16 +144,19 @@ class OpenModel(CurveModel):
         return np.asarray((g["c"] + 0.5 * (1 + g["cs2"]) * waiting) / g["Xmax"])
 
     def _best(self, values: Array) -> tuple[Array, Array]:
-        """rho* and W there, each (w,): the grid's best, refined by the parabola through it and its neighbours."""
+        """rho* and W there, each (w,)."""
         response = self._response(values, np.broadcast_to(_GRID, (len(values), len(_GRID))))
-        power = np.log(_GRID) - np.log(response)
-        at = np.clip(power.argmax(axis=1), 1, len(_GRID) - 2)
-        rows = np.arange(len(values))
-        left, middle, right = power[rows, at - 1], power[rows, at], power[rows, at + 1]
-        bend = left - 2 * middle + right
-        shift = np.where(bend < 0, 0.5 * (left - right) / np.where(bend < 0, bend, 1.0), 0.0)
-        rho = _GRID[at] + np.clip(shift, -1, 1) * (_GRID[1] - _GRID[0])
+        rho, _ = highest_of(_GRID, np.log(_GRID) - np.log(response))
         return rho, self._response(values, rho[:, None])[:, 0]
+
+
+def highest_of(grid: Array, rows: Array) -> tuple[Array, Array]:
+    """Where on an even ``grid`` (m,) each of ``rows`` (n, m) is highest, and how high, by a parabola (n,)."""
+    at = np.clip(rows.argmax(axis=1), 1, len(grid) - 2)
+    left, middle, right = (np.take_along_axis(rows, at[:, None] + k, 1)[:, 0] for k in (-1, 0, 1))
+    bend = left - 2 * middle + right
+    shift = np.clip(np.where(bend < 0, 0.5 * (left - right) / np.where(bend < 0, bend, 1.0), 0.0), -1, 1)
+    return grid[at] + shift * (grid[1] - grid[0]), middle - 0.25 * (left - right) * shift
 
 
 def sakasegawa(servers: Array, rho: Array) -> Array:

@@ -22,6 +22,7 @@ from calibrate.inference.parameters import Array, MisfitProcess, Parameter
 from calibrate.inference.tables import Refining, Stratum, table_by_likelihood
 from calibrate.inference.weights import SPREAD, Weights
 from calibrate.models.curves import SHARP, TOLERANCE, KneePoint, OnsetPNorm
+from calibrate.models.open_models import highest_of
 from calibrate.points import Points
 from measure.auditing.curve_shape import BUSY, rise
 from measure.loads import ArrivalRate, Clients, ClosedLoad, Depth, Load, Outstanding
@@ -180,13 +181,7 @@ class AnyLoad(OnsetPNorm):
         curves = self.curves(values, self._top(values))
         by_peak = replace(curves, log_rate=curves.log_rate - np.log(peak)[:, None])
         found = self.load.present(by_peak, SHARES[:, None], values[:, SCV]).response.T
-        power = np.log(SHARES) - np.log(np.minimum(found, NOT_SERVED))
-        best = np.clip(power.argmax(axis=1), 1, len(SHARES) - 2)
-        left, middle, right = (np.take_along_axis(power, best[:, None] + k, 1)[:, 0] for k in (-1, 0, 1))
-        bend = left - 2 * middle + right
-        shift = np.clip(np.where(bend < 0, 0.5 * (left - right) / np.where(bend < 0, bend, 1.0), 0.0), -1, 1)
-        share = SHARES[best] + shift * (SHARES[1] - SHARES[0])
-        highest = middle - 0.25 * (left - right) * shift
+        share, highest = highest_of(SHARES, np.log(SHARES) - np.log(np.minimum(found, NOT_SERVED)))
         return KneePoint(share * peak, share * peak, share / np.exp(highest) / peak)
 
 
@@ -200,10 +195,7 @@ def _headroom_to(peak: float, most: float, error: float) -> Parameter:
 
 
 def _whole_servers(kinds: Sequence[Points]) -> tuple[float, float] | None:
-    """The N* and the headroom of the fewest whole servers that hold the requests present; None where any show a queue.
-
-    Of constant services under even gaps nobody waits up to the peak, so that these points tell no more of it.
-    """
+    """N* and the headroom of the fewest whole servers that hold the requests present; None where any show a queue."""
     load, sent, response = kinds[0].load_type, kinds[0].throughput_per_s, kinds[0].response_time_s
     if len(kinds) > 1 or not isinstance(load, ArrivalRate) or load.gap_scv or rise(response) >= BUSY:
         return None
@@ -214,10 +206,9 @@ def _whole_servers(kinds: Sequence[Points]) -> tuple[float, float] | None:
 
 @dataclass(frozen=True)
 class _Seen:
-    """Measured response times (m,) under ``load``: logarithms, and the squares of their noise and error of sampling.
+    """Measured log responses (m,) at the values ``sent`` of a load, with squares of their noise and error of sampling.
 
-    ``sent`` are the values of the load, ``sizes`` (k,) those of the misfit; the chain reaches to ``top`` requests
-    present, and the peak is above ``most``.
+    ``sizes`` (k,) are those of the misfit; the chain reaches to ``top`` present, and the peak is above ``most``.
     """
 
     load: ArrivalRate | ClosedLoad
