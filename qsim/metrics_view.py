@@ -34,10 +34,6 @@ MOST_DRAWN = 256  # states in a figure
 LONGEST_DRAWN, POINTS_DRAWN = 0.995, 201  # times in a figure
 
 
-def _six_digits(_: str, value: float) -> str:
-    return f"{value:.6g}"
-
-
 def _four_digits(_: str, value: float) -> str:
     return f"{value:.4g}"
 
@@ -55,7 +51,7 @@ def long_text(
     With ``details`` each station is followed by its classes; ``more`` rows follow the values.
     """
     first = [_headline(metrics), _answer(metrics, show or _four_digits)]
-    show = show or _six_digits
+    show = show or (lambda _, value: f"{value:.6g}")
     header, rows = without_empty(("", "value", _level(metrics), ""), [*_rows(metrics, show), *more])
     values = table(header, rows, left=[i in (0, len(header) - 1) for i in range(len(header))])
     parts = [table(head, rows) for head, *rows in _part_tables(metrics, show, details=details)]

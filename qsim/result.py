@@ -84,7 +84,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int | Sequ
     count = len(lines[0])
     flush = [i < left for i in range(count)] if isinstance(left, int) else left
     widths = [max(len(line[i]) for line in lines) for i in range(count)]
-    return "\n".join("  ".join(_padded(line, widths, flush)).rstrip() for line in lines)
+    columns = list(zip(widths, flush, strict=True))
+    cells = ([c.ljust(w) if f else c.rjust(w) for c, (w, f) in zip(line, columns, strict=True)] for line in lines)
+    return "\n".join("  ".join(line).rstrip() for line in cells)
 
 
 def described_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -96,7 +98,3 @@ def without_empty(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple
     """Header and rows without the columns that are empty in every row."""
     kept = [i for i in range(len(header)) if any(row[i] for row in rows)]
     return [header[i] for i in kept], [[row[i] for i in kept] for row in rows]
-
-
-def _padded(line: Sequence[str], widths: Sequence[int], flush: Sequence[bool]) -> list[str]:
-    return [c.ljust(w) if f else c.rjust(w) for c, w, f in zip(line, widths, flush, strict=True)]

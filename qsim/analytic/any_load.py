@@ -390,7 +390,8 @@ def _stretched(
     if (v == 1).all():
         return _Chain(grid, p, more, ratio)
     first = max(int(np.searchsorted(grid.present, full.min() - 1)) - 1, 0)  # with fewer present, nobody waits
-    seen, share, ratio = p[first:], grid.share[first:], _longer(ratio, v)
+    seen, share = p[first:], grid.share[first:]
+    ratio = v * ratio / np.maximum(1 - ratio + v * ratio, LEAST)  # of a geometric queue that is v times as long
     above = grid.present[first:, None] - full
     queued, beyond = _p(_stretch(logs[first:], np.diff(grid.present[first:])[:, None], above, v), ratio)
     above += 1
@@ -451,8 +452,3 @@ def _shorter(busy: FloatArray, variability: FloatArray, gap_scv: float) -> Float
     """How many times shorter the queue is for gaps more even than exponential ones, where the servers are ``busy``."""
     by = 2 * (1 - np.minimum(busy, 1.0)) * (1 - gap_scv) ** 2 / (3 * np.maximum(busy, LEAST))
     return np.asarray(np.exp(-by / np.maximum(2 * variability, LEAST)))
-
-
-def _longer(ratio: FloatArray, v: FloatArray) -> FloatArray:
-    """The ratio of a geometric queue that is ``v`` times as long."""
-    return np.asarray(v * ratio / np.maximum(1 - ratio + v * ratio, LEAST))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from qsim.distributions import Distribution, Exponential
 from qsim.errors import UnstableQueueError
@@ -118,6 +118,11 @@ class OpenQueue:
     def kendall(self) -> str:
         """The queue in Kendall's notation, such as M/M/3 or M/M/3/10; words where the notation has no letters."""
         return station_name(self.arrivals.letter, self.service.letter, self)
+
+    def metrics(self, Wq: float | None = None, **more: Any) -> Metrics:
+        """Its Metrics where nobody is lost, from the mean wait, or ``W`` among ``more`` fields of Metrics."""
+        X, S, c = self.arrival_rate, self.service.mean, self.servers
+        return Metrics.from_times(self, throughput=X, service=S, servers=c, Wq=Wq, **more)
 
 
 @dataclass(frozen=True)

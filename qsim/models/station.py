@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from qsim import _check
@@ -125,9 +126,10 @@ class Station:
     __repr__ = as_written
 
     def __post_init__(self) -> None:
+        some = _check.non_negative if isinstance(self.visits, Mapping) else _check.positive
         self._set(
             service=_by_class("service", self.service, _law),
-            visits=_by_class("visits", self.visits, _visits if isinstance(self.visits, Mapping) else _some_visits),
+            visits=_by_class("visits", self.visits, partial(visits_of, check=some)),
             priority=_priority(self.priority),
         )
         _check.one_of("discipline", self.discipline, get_args(Discipline))
@@ -245,14 +247,6 @@ def _by_class(parameter: str, given: Any, check: Any) -> Any:
     if not given:
         raise InvalidParameterError(parameter, "must not be empty", "give one for each class that comes")
     return ByName({str(name): check(f"{parameter} of {name}", value) for name, value in given.items()})
-
-
-def _visits(parameter: str, given: object) -> float:
-    return visits_of(parameter, given, _check.non_negative)
-
-
-def _some_visits(parameter: str, given: object) -> float:
-    return visits_of(parameter, given, _check.positive)
 
 
 def _law(parameter: str, given: object) -> Distribution:

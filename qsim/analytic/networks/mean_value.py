@@ -179,7 +179,7 @@ def lattice(view: ClassNetwork) -> Metrics:
         rates = n / np.where(n > 0, cycle, 1.0) * net.visits[:, :, None]
         present[:, :, points] = rates * response
         busy[:, :, points] = rates * net.services[:, :, None]
-    if _is_exact(view):
+    if all(s.has_product_form and s.servers == s.queues for s in view.stations):  # nothing is approximated on the way
         return _metrics(view, net, response[:, :, -1], EXACT, "exact")
     return _metrics(view, net, response[:, :, -1], _with_errors(view))
 
@@ -198,16 +198,6 @@ def errors_of(view: ClassNetwork) -> str:
     laws = [law for s in view.stations if s.in_turn for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)
     return "closed FCFS classes" if exponential else "closed FCFS of general services"
-
-
-def _is_exact(view: ClassNetwork) -> bool:
-    """Whether nothing is approximated on the way from population to population."""
-    return all(s.has_product_form and s.servers == s.queues for s in view.stations)
-
-
-def applies(view: ClassNetwork) -> bool:
-    """Closed classes that the exact solution does not reach."""
-    return not view.arrival_rates
 
 
 def solve(view: ClassNetwork) -> Metrics:
@@ -252,4 +242,4 @@ def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
     return response
 
 
-FORMULA = Formula(class_network, applies, solve)
+FORMULA = Formula(class_network, lambda view: not view.arrival_rates, solve)

@@ -63,10 +63,6 @@ class Centre:
         """Each class's demand at the final speed: the time a full station takes per customer and cycle."""
         return tuple(d / self.speeds[-1] for d in self.demands)
 
-    def in_units_of(self, unit: float) -> Centre:
-        """The same with demands counted in another time unit."""
-        return Centre(tuple(d / unit for d in self.demands), self.speeds, self.queues)
-
     def p_wait(self, seen: FloatArray) -> float:
         """The probability that an arrival finds its server (or all servers) busy; ``seen[k]``: that it finds k."""
         k = np.arange(seen.size)

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import mul
 
@@ -197,7 +197,7 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
     if len(populations) == 1 and populations[0] <= normalizing.FEW and all(c.speeds == (1.0,) for c in centres):
         demands = [c.demands[0] / unit for c in centres]
         return _single_servers(view, services, normalizing.at_single_servers(thinking[0], demands, populations[0]))
-    scaled = [c.in_units_of(unit) for c in centres]
+    scaled = [replace(c, demands=tuple(d / unit for d in c.demands)) for c in centres]
     rests = normalizing.without_each(normalizing.empty_network(thinking, populations), scaled)
     W, Wq, p_wait = np.zeros((3, len(centres), len(populations)))
     states, times = [], []
@@ -236,13 +236,8 @@ def _single_servers(view: ClassNetwork, services: FloatArray, found: Presence) -
     return VisitTimes(W, Wq, p_wait, [TabulatedStates(tuple(row)) for row in found.present.tolist()], times)
 
 
-def is_mixed(view: ClassNetwork) -> bool:
-    """Open and closed classes."""
-    return bool(view.arrival_rates and view.populations)
-
-
 def solve_mixed(view: ClassNetwork) -> Metrics:
-    """Exact for single servers of product form, NoFormulaError for others; raises UnstableQueueError."""
+    """Open and closed classes at single servers of product form, exactly; raises NoFormulaError, UnstableQueueError."""
     view.require_usual()
     single = all(s.servers == 1 and s.station.speeds is None and s.has_product_form for s in view.stations)
     if not single or centres_of(view) is None:
@@ -265,4 +260,4 @@ def solve_mixed(view: ClassNetwork) -> Metrics:
 
 
 FORMULA = Formula(class_network, applies, solve)
-MIXED_FORMULA = Formula(class_network, is_mixed, solve_mixed)
+MIXED_FORMULA = Formula(class_network, lambda view: bool(view.arrival_rates and view.populations), solve_mixed)

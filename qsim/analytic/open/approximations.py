@@ -213,40 +213,22 @@ def waiting_probability(rho: float, ca2: float, cs2: float, servers: int) -> flo
     return erlang_c(servers, servers * rho) * min(max(1 + (ca2 - 1) * (1 - rho) * h, 0.0), 1 / rho)
 
 
-def without_waiting(model: OpenQueue) -> Metrics:
-    """The exact answer where nobody can wait."""
-    return Metrics.from_times(
-        model,
-        throughput=model.arrival_rate,
-        service=model.service.mean,
-        servers=model.servers,
-        Wq=0.0,
-        p_wait=0.0,
-        times=MG1Times(0.0, model.service, model.service),
-        method="exact, as the longest service ends before its server is needed again",
-    )
-
-
 def solve(model: OpenQueue) -> Metrics:
     """The nearest approximation, and all of them by name; raises UnstableQueueError when ρ >= 1."""
     model.require_stable()
     if nobody_waits(model):
-        return without_waiting(model)
-    lam, S, c = model.arrival_rate, model.service.mean, model.servers
-    known = table(lam, S, model.arrivals.scv, model.service.scv, c)
+        method = "exact, as the longest service ends before its server is needed again"
+        return model.metrics(0.0, p_wait=0.0, method=method, times=MG1Times(0.0, model.service, model.service))
+    c = model.servers
+    known = table(model.arrival_rate, model.service.mean, model.arrivals.scv, model.service.scv, c)
     name = "Kimura" if c > 1 and "Kimura" in known else "Krämer-Langenbach-Belz"
     p_wait, of_waits = waiting_probability(model.rho, model.arrivals.scv, model.service.scv, c), P_WAIT
     if fitted := phase_type(model):
         fit = markovian.solve(fitted)
         name, p_wait, of_waits = FIT, fit.p_wait, P_WAIT_FITTED
         known = {FIT: fit.Wq, **known}
-    Wq = min(known[name], known[BOUND])
-    return Metrics.from_times(
-        model,
-        throughput=lam,
-        service=S,
-        servers=c,
-        Wq=Wq,
+    return model.metrics(
+        min(known[name], known[BOUND]),
         p_wait=p_wait,
         kind="approximation",
         method=with_errors(name, name, (model.arrivals.scv, model.service.scv), model.rho, c, p_wait=of_waits),

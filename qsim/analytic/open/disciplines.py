@@ -118,15 +118,8 @@ def solve(model: OpenQueue) -> Metrics:
 def _by_size(model: OpenQueue) -> Metrics:
     lam, service, rule = model.arrival_rate, model.service, model.discipline
     W = mean_response(lam, service, rule) if lam > 0 else service.mean
-    return Metrics.from_times(
-        model,
-        throughput=lam,
-        service=service.mean,
-        servers=1,
-        W=max(W, service.mean),
-        p_wait=model.rho if rule == "SJF" else math.nan,
-        method=METHODS[rule],
-    )
+    p_wait = model.rho if rule == "SJF" else math.nan
+    return model.metrics(W=max(W, service.mean), p_wait=p_wait, method=METHODS[rule])
 
 
 def _sharing(model: OpenQueue) -> Metrics:

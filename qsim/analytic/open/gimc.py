@@ -109,18 +109,10 @@ def solve(model: OpenQueue) -> Metrics:
     c, mu, S = model.servers, model.service_rate, model.service.mean
     ending = rest(model.arrivals, c * mu)
     waits = waiting_probability(model.arrivals, mu, c, ending)
-    return Metrics.from_times(
-        model,
-        throughput=model.arrival_rate,
-        service=S,
-        servers=c,
-        Wq=waits * S / (c * ending),
-        p_wait=waits,
-        method=METHOD,
-        # Of several servers p(n) is geometric above, and below it takes phases to know it.
-        states=TabulatedStates((1 - model.rho, model.rho * ending), 1 - ending) if c == 1 else None,
-        times=ErlangTimes(c * ending, S, waits),
-    )
+    # Of several servers p(n) is geometric above, and below it takes phases to know it.
+    states = TabulatedStates((1 - model.rho, model.rho * ending), 1 - ending) if c == 1 else None
+    times = ErlangTimes(c * ending, S, waits)
+    return model.metrics(waits * S / (c * ending), p_wait=waits, method=METHOD, states=states, times=times)
 
 
 FORMULA = Formula(open_queue, applies, solve)

@@ -211,12 +211,8 @@ def solve(model: OpenQueue) -> Metrics:
     Lq = float((np.linalg.solve((np.eye(R.shape[0]) - R).T, whole) @ R).sum())
     error = ROUNDING * (model.arrivals.scv + model.service.scv) / (1 - model.rho) ** 2
     rough = f"rho = {model.rho:.9g} is so near 1 that values are off by about {error:.0e}"
-    return Metrics.from_times(
-        model,
-        throughput=model.arrival_rate,
-        service=model.service.mean,
-        servers=model.servers,
-        Wq=Lq / model.arrival_rate,
+    return model.metrics(
+        Lq / model.arrival_rate,
         p_wait=p_wait,
         method=METHOD,
         warnings=(rough,) if error > ROUGH else (),

@@ -68,15 +68,8 @@ def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     model.require_stable()
     a, c = model.offered_load, model.servers
-    return Metrics.from_times(
-        model,
-        throughput=model.arrival_rate,
-        service=model.service.mean,
-        servers=c,
-        Wq=mean_waiting_number(a, c) / model.arrival_rate if a > 0 else 0.0,
-        p_wait=waiting_probability(a, c),
-        method=METHOD,
-    )
+    Wq = mean_waiting_number(a, c) / model.arrival_rate if a > 0 else 0.0
+    return model.metrics(Wq, p_wait=waiting_probability(a, c), method=METHOD)
 
 
 FORMULA = Formula(open_queue, applies, solve)

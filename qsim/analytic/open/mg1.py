@@ -191,20 +191,10 @@ def applies(model: OpenQueue) -> bool:
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     model.require_stable()
-    lam, service, rho = model.arrival_rate, model.service, model.rho
+    lam, service = model.arrival_rate, model.service
     Wq = mean_wait(lam, service)
-    endless = math.isinf(Wq) or lam == 0
-    return Metrics.from_times(
-        model,
-        throughput=lam,
-        service=service.mean,
-        servers=1,
-        Wq=Wq,
-        p_wait=rho,
-        method=METHOD,
-        states=PollaczekStates(lam, service),
-        times=None if endless else MG1Times(lam, service, service),
-    )
+    times = None if math.isinf(Wq) or lam == 0 else MG1Times(lam, service, service)
+    return model.metrics(Wq, p_wait=model.rho, method=METHOD, states=PollaczekStates(lam, service), times=times)
 
 
 FORMULA = Formula(open_queue, applies, solve)

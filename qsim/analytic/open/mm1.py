@@ -21,20 +21,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from qsim.analytic.open.birth_death import TabulatedStates
 from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.metrics import ExactTimes, Metrics
 
 METHOD = "M/M/1 (Kleinrock 1975, section 3.2)"
-
-
-@dataclass(frozen=True)
-class GeometricNumber:
-    """p(n) = (1 - ρ)·ρⁿ."""
-
-    rho: float
-
-    def p(self, n: int) -> float:
-        return (1 - self.rho) * self.rho**n
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ def solve(model: OpenQueue) -> Metrics:
         Wq=rho * W,
         p_wait=rho,
         method=METHOD,
-        states=GeometricNumber(rho),
+        states=TabulatedStates((1 - rho,), rho),
         times=ExponentialTimes(rho, W),
     )
 

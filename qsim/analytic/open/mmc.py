@@ -143,17 +143,8 @@ def solve(model: OpenQueue) -> Metrics:
     a, c, S = model.offered_load, model.servers, model.service.mean
     model.require_stable()
     waits = erlang_c(c, a)
-    return Metrics.from_times(
-        model,
-        throughput=model.arrival_rate,
-        service=S,
-        servers=c,
-        Wq=waits * S / (c - a),
-        p_wait=waits,
-        method=METHOD,
-        states=ErlangStates(c, a),
-        times=ErlangTimes(c - a, S, waits),
-    )
+    states, times = ErlangStates(c, a), ErlangTimes(c - a, S, waits)
+    return model.metrics(waits * S / (c - a), p_wait=waits, method=METHOD, states=states, times=times)
 
 
 FORMULA = Formula(open_queue, applies, solve)

@@ -53,14 +53,6 @@ def mixed_service(classes: Sequence[ClassFlow]) -> Distribution:
     return Mixture(tuple(laws), shares)
 
 
-def _first_come(classes: Sequence[ClassFlow], servers: int) -> Metrics:
-    """Metrics of all classes together, served in order of arrival."""
-    from qsim.analytic import solve_queue
-
-    gaps = Exponential(1 / math.fsum(c.arrival_rate for c in classes))
-    return solve_queue(OpenQueue(gaps, mixed_service(classes), servers))
-
-
 def _levels(classes: Sequence[ClassFlow]) -> list[list[int]]:
     """Indices of the classes by level, the most urgent first."""
     return [[i for i, c in enumerate(classes) if c.priority == p] for p in sorted({c.priority for c in classes})]
@@ -117,7 +109,9 @@ def solve(model: ClassQueue) -> Metrics:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
     kind: Kind = "exact"
     if model.priority == "none":
-        whole = _first_come(classes, c)
+        from qsim.analytic import solve_queue
+
+        whole = solve_queue(OpenQueue(Exponential(1 / model.arrival_rate), mixed_service(classes), c))
         waits, kind, method, p_wait = [whole.Wq] * len(classes), whole.kind, whole.method, whole.p_wait
     elif c == 1:
         waits, method, p_wait = waits_on_one(classes, preemptive), RESUME if preemptive else COBHAM, model.rho
