@@ -33,7 +33,6 @@ from measure.findings import Finding
 from measure.formats.mlc import W_FLAGS, mlc_sweep
 from measure.machine.host import host_facts
 from measure.machine.process import WITHOUT_MLC, Finished, RunByCommand, find_tool, run_tool
-from measure.origin import Provenance
 from measure.store.directory import StoredPoint, SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, printed, read_kept
 from measure.sweep import Sweep, describe_series, join
@@ -219,7 +218,7 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
             "mlc",
             plan.runs,
             plan.settings(),
-            _provenance,
+            lambda: measured_here("mlc", host_facts().memory_text, {}),
             lambda *_: nullcontext(_run),
             read_mlc,
             lambda run: run.seconds,
@@ -326,7 +325,3 @@ def _prefetchers(texts: Sequence[str]) -> Iterator[Finding]:
             "it was not run as root, or the msr driver is not loaded, or this is a virtual machine.",
             "as root: modprobe msr, then measure again; compare only latencies that were measured in the same way.",
         )
-
-
-def _provenance() -> Provenance:
-    return measured_here("mlc", host_facts().memory_text, {})

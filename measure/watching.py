@@ -175,7 +175,7 @@ def watch(
     present = set(names)
     while present:
         samples = _sample(names, began + every_s, look, clock, sleep)
-        after, ended = look(), clock()
+        after, ended, now = look(), clock(), datetime.now(UTC).isoformat(timespec="milliseconds")
         gone = present - after.keys()
         found: list[DeviceInterval | Lost] = [Lost(name, "gone") for name in names if name in gone]
         for name in names:
@@ -184,15 +184,11 @@ def watch(
             looks = samples[name] or [(after[name].in_flight, 0.0)]
             in_flight, late_s = zip(*looks, strict=True)
             late = sum(one > LATE_S for one in late_s) / len(looks)
-            did = between(name, before[name], after[name], ended - began, _now(), in_flight, late)
+            did = between(name, before[name], after[name], ended - began, now, in_flight, late)
             found.append(did or Lost(name, "reset"))
         present = (present - gone) | (after.keys() & set(names))
         yield found
         before, began = after, ended
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _sample(

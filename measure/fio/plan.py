@@ -42,7 +42,7 @@ from measure.machine.contents import Contents
 from measure.machine.host import io_uring_allowed, tool_version
 from measure.machine.own_file import Target, held, is_own, measured_bytes
 from measure.machine.process import RunByCommand, find_tool, run_tool
-from measure.machine.safety import TEST_FILE, check_export, check_export_again, check_target, why_no_drive
+from measure.machine.safety import check_export, check_export_again, check_target, test_file, why_no_drive
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError, must_be
 
@@ -142,10 +142,9 @@ def file_for(target: Path, settings: FioSettings, workloads: Sequence[FioJob]) -
 
 def _default_size(target: Path) -> int | None:
     """1 GiB for a new file; None, the whole target, for an existing one."""
-    path = target / TEST_FILE if os.path.isdir(target) else target
-    if not os.path.exists(path) or (is_own(path) and not measured_bytes(path)):
-        return DEFAULT_FILE_BYTES
-    return None
+    path = test_file(target)
+    is_new = not os.path.exists(path) or (is_own(path) and not measured_bytes(path))
+    return DEFAULT_FILE_BYTES if is_new else None
 
 
 def _refuse_characters(path: str) -> None:

@@ -76,28 +76,35 @@ def _written(path: Path, content: bytes, mode: int) -> Iterator[Path]:
 
 
 @contextmanager
+def opened(path: Path, *names: str) -> Iterator[int]:
+    """The descriptor of a file that is open while the block runs, with the ``flags`` of these names."""
+    descriptor = os.open(path, flags(*names), 0o666)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def appending(path: Path, head: bytes) -> Iterator[Callable[[bytes], None]]:
     """Create a file that begins with ``head``; gives a function that appends a complete line, or none (OSError).
 
     Lines reach the kernel one by one, so that a kill loses none, and the disk at the end.
     """
     write_new(path, head)
-    file = os.open(path, flags("O_WRONLY", "O_APPEND", "O_NOFOLLOW"))
+    with opened(path, "O_WRONLY", "O_APPEND", "O_NOFOLLOW") as file:
 
-    def append(line: bytes) -> None:
-        end = os.fstat(file).st_size
-        try:
-            while line:
-                line = line[os.write(file, line) :]
-        except BaseException:
-            os.ftruncate(file, end)
-            raise
+        def append(line: bytes) -> None:
+            end = os.fstat(file).st_size
+            try:
+                while line:
+                    line = line[os.write(file, line) :]
+            except BaseException:
+                os.ftruncate(file, end)
+                raise
 
-    try:
         yield append
         os.fsync(file)
-    finally:
-        os.close(file)
 
 
 @contextmanager
@@ -106,14 +113,11 @@ def lock_file(path: Path) -> Iterator[None]:
 
     Raises BlockingIOError where another process holds it; OSError where it cannot be opened.
     """
-    descriptor = os.open(path, flags("O_RDWR", "O_CREAT", "O_NOFOLLOW", "O_NONBLOCK"), 0o666)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with opened(path, "O_RDWR", "O_CREAT", "O_NOFOLLOW", "O_NONBLOCK") as file:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        lock(descriptor)
+        lock(file)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def make_directory(path: Path) -> None:
@@ -128,13 +132,9 @@ def make_directory(path: Path) -> None:
 
 def sync_directory(path: Path) -> None:
     """Write the names in a directory to the disk. Windows, where a directory cannot be opened, does so by itself."""
-    if platform.system() == "Windows":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    if platform.system() != "Windows":
+        with opened(path) as folder:
+            os.fsync(folder)
 
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:

@@ -83,11 +83,12 @@ class Storage:
 def host_facts() -> HostFacts:
     """The facts about this machine for a provenance."""
     cpuinfo, memory = _text(Path("/proc/cpuinfo")), psutil.virtual_memory()
+    model = re.search(r"^(?:model name|Model|Hardware|cpu)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     return HostFacts(
         hostname=platform.node(),
         kernel=f"{platform.system()} {platform.release()}",
         machine=platform.machine(),
-        cpu_model=_cpu_model(cpuinfo),
+        cpu_model=model.group(1).strip() if model else platform.processor() or platform.machine(),
         cores=len(allowed_cpus()),
         cpus_online=os.cpu_count() or 1,
         caches=tuple(_caches()),
@@ -107,7 +108,9 @@ def allowed_cpus() -> tuple[int, ...]:
 
 def storage_behind(path: Path) -> Storage:
     """The filesystem and device behind ``path`` or its nearest existing parent; a device stands for itself."""
-    place = nearest_existing(path)
+    place = path.resolve()
+    while not place.exists():
+        place = place.parent
     status = place.stat()
     if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of its device file
         filesystem, source, number = "raw device", str(place), status.st_rdev
@@ -123,14 +126,6 @@ def storage_behind(path: Path) -> Storage:
         model=_text(disk / "device" / "model").strip() if disk else "",
         free_bytes=shutil.disk_usage(place).free,
     )
-
-
-def nearest_existing(path: Path) -> Path:
-    """``path`` resolved, or the first of its parents that exists."""
-    place = path.resolve()
-    while not place.exists():
-        place = place.parent
-    return place
 
 
 def tool_version(name: str) -> str | None:
@@ -158,11 +153,6 @@ def io_uring_allowed() -> tuple[bool, str]:
     if disabled in ("1", "2"):
         reason += f"; kernel.io_uring_disabled is {disabled}"
     return False, f"the kernel refuses it ({reason})"
-
-
-def _cpu_model(cpuinfo: str) -> str:
-    name = re.search(r"^(?:model name|Model|Hardware|cpu)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    return name.group(1).strip() if name else platform.processor() or platform.machine()
 
 
 def _caches() -> Iterator[Cache]:

@@ -64,13 +64,10 @@ def is_own(path: Path) -> bool:
     if mark is None:
         return False
     try:
-        file = os.open(path, files.flags("O_NOFOLLOW", "O_NONBLOCK"))
+        with files.opened(path, "O_NOFOLLOW", "O_NONBLOCK") as file:
+            return _is_marked(file, mark)
     except OSError:
         return False
-    try:
-        return _is_marked(file, mark)
-    finally:
-        os.close(file)
 
 
 def _is_marked(file: int, mark: dict[str, Any]) -> bool:
@@ -283,13 +280,10 @@ def check_mark(path: Path) -> None:
 def read_mark(path: Path) -> dict[str, Any] | None:
     """The content of a file's mark; None where there is none."""
     try:
-        file = os.open(_mark_of(path), files.flags("O_NOFOLLOW", "O_NONBLOCK"))
+        with files.opened(_mark_of(path), "O_NOFOLLOW", "O_NONBLOCK") as file:
+            return _mark_in(file)
     except OSError:
         return None
-    try:
-        return _mark_in(file)
-    finally:
-        os.close(file)
 
 
 def _mark_in(file: int) -> dict[str, Any] | None:
@@ -309,10 +303,7 @@ def _known_mark(path: Path) -> dict[str, Any]:
 
 
 def _create_mark(path: Path) -> None:
-    """Create the mark of a file that is to be created, or take that of a killed run.
-
-    Raises UnsafeTargetError where another file has its name.
-    """
+    """Create the mark of a new file, or take a killed run's; UnsafeTargetError where another file has its name."""
     check_mark(path)
     if (mark := read_mark(path)) is not None:
         _change_mark(path, mark, born_ns=None)
@@ -326,15 +317,12 @@ def _create_mark(path: Path) -> None:
 
 def _change_mark(path: Path, known: dict[str, Any], **changes: Any) -> None:
     """Change a mark in place; UnsafeTargetError where it is not the known one any more."""
-    file = os.open(_mark_of(path), files.flags("O_RDWR", "O_NOFOLLOW", "O_NONBLOCK"))
-    try:
+    with files.opened(_mark_of(path), "O_RDWR", "O_NOFOLLOW", "O_NONBLOCK") as file:
         mark = _mark_in(file)
         if mark is None or mark["nonce"] != known["nonce"]:
             raise UnsafeTargetError(f"{_mark_of(path)} was changed by somebody else; start again")
         os.pwrite(file, _mark_text(path, {**mark, **changes}), 0)
         os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _mark_text(path: Path, mark: dict[str, Any]) -> bytes:

@@ -229,7 +229,7 @@ def running(
             try:
                 _stop(child, grace_s)
             finally:
-                _kill(child)
+                _signal(child, "SIGKILL")
 
 
 def _die_with_parent(timer_slack_ns: int | None) -> Callable[[], None] | None:
@@ -282,10 +282,6 @@ def _stop(child: subprocess.Popen[bytes], grace_s: float) -> None:
         limit = time.monotonic() + grace_s
         while not _ended(child) and time.monotonic() < limit:
             time.sleep(POLL_S)
-    _kill(child)
-
-
-def _kill(child: subprocess.Popen[bytes]) -> None:
     _signal(child, "SIGKILL")
 
 

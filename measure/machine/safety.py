@@ -44,6 +44,11 @@ NO_DRIVES = {
 SPARE_BYTES = 64 * 2**20  # must stay free on the filesystem
 
 
+def test_file(target: Path) -> Path:
+    """The file that is measured at ``target``, which may be a directory."""
+    return target / TEST_FILE if target.is_dir() else target
+
+
 def why_no_drive(*, by_probe: bool = True) -> str:
     """Why this system cannot measure a drive, by the probe or by fio; empty where it can."""
     if hasattr(os, "O_DIRECT") or (by_probe and files.uncached_by_call()):
@@ -75,7 +80,7 @@ def check_target(
     path = _resolved(target)
     shown = str(target) if path == target else f"{target} (which is {path})"
     if path.is_dir():
-        path /= TEST_FILE
+        path = test_file(path)
         shown = str(path)
     try:
         status = path.lstat()

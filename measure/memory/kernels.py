@@ -198,9 +198,9 @@ def stream(
     The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);
     bursts are adjacent. With a ``stride`` of more than 1 line (the buffer's lines are a multiple of it) the lines of a
     burst lie that far apart, and every line is visited in ``stride`` passes through the buffer. The buffer holds a
-    whole number of bursts. The phase is read, and answered, after every
-    ``bursts_per_check`` bursts. Returns (bursts measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64,
-    state of the idle loop, all bursts); measured values are 0 if the phase never was MEASURE.
+    whole number of bursts. The phase is read, and answered, after every ``bursts_per_check`` bursts. Returns (bursts
+    measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64, state of the idle loop, all bursts);
+    measured values are 0 if the phase never was MEASURE.
     """
     buffer_bursts = buffer.size // (read_words + updated_words)
     lines = buffer.size // WORDS_PER_LINE

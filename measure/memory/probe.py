@@ -13,8 +13,7 @@ way; here compiled Python threads do it, on any CPU.
     plan = plan_buffers([2**14, 2**15, ...])  # latency and bandwidth over buffer sizes: the caches show as steps
 
 ``load`` of the sweep is the injected delay d in iterations of the idle loop per burst. One iteration lasts
-``spin_ns_per_iteration`` (in the provenance), so load is time up to a constant
-factor, as the delay law X = N / (Z0 + kappa d + R) asks.
+``spin_ns_per_iteration`` (in the provenance), so that load is time up to a factor, as X = N / (Z0 + kappa d + R) asks.
 
 Which traffic? With "read", a core's prefetchers fetch the next burst while its loader idles, so short delays cost no
 bandwidth (on a 2-core EPYC: 124 ns a burst at delay 0, 128 ns at delay 50, which alone lasts 81 ns), and the measured
@@ -286,7 +285,9 @@ class Bench:
                 loader.traffic = traffic
         buffers = [x.words for x in loaders] if chaser is None else [chaser.words, *(x.words for x in loaders)]
         times = (plan.warm_up_s(point), plan.seconds_per_repeat)
-        trials = tuple(trial(chaser, loaders, point.delay, *times) for _ in range(point.trials))
+        trials = tuple(
+            Trial(now(), *measure_together(chaser, loaders, point.delay, *times)) for _ in range(point.trials)
+        )
         return ProbeRecord(
             kind=point.kind,
             delay_iterations=point.delay,
@@ -320,19 +321,10 @@ def make_loaders(cpus: Sequence[int | None], buffers: Sequence[Words], traffic: 
     return on_cpus((cpu, partial(Loader, cpu, words, traffic)) for cpu, words in zip(cpus, buffers, strict=True))
 
 
-def trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_s: float, seconds: float) -> Trial:
-    """Measure one repeat, with its start time."""
-    started_at = now()
-    return Trial(started_at, *measure_together(chaser, loaders, delay, warm_up_s, seconds))
-
-
 def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Measure the missing points of ``plan`` in ``out_dir`` and return the whole sweep.
 
-    Order over delays: the idle latency, then in each round for each traffic its delays (shuffled by the plan's seed)
-    and the peak bandwidth of all cores, then the idle latency again (it differs where others loaded the memory
-    meanwhile). An
-    interruption stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where
+    An interruption stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where
     ``out_dir`` holds something else, ToolFailedError where a point could not be measured correctly.
     """
     measurement = Measurement(

@@ -30,7 +30,7 @@ from measure.fio.fio_sweep import run_fio
 from measure.fio.plan import GAPS, START_S, FioPlan, FioSettings, passes, plan_workloads
 from measure.fio.stored_points import BUSY
 from measure.machine.own_file import Target, remove_leftover
-from measure.machine.safety import TEST_FILE
+from measure.machine.safety import test_file
 from measure.store.directory import MANIFEST
 from measure.store.measuring import Progress
 from measure.sweep import Sweep
@@ -328,7 +328,7 @@ def plan_suites(
     if budget_s is not None and runtime_s is not None:
         raise InvalidParameterError("budget_s", "and runtime_s were both given", "give one of them")
     chosen = suites(name, quick=quick)
-    if size_bytes is None and quick and not _test_file(target).exists():
+    if size_bytes is None and quick and not test_file(Path(target)).exists():
         size_bytes = QUICK_FILE_BYTES
     usual_s, repeats = (QUICK_RUNTIME_S, 1) if quick else (RUNTIME_S, REPEATS)
     settings = FioSettings(
@@ -389,9 +389,3 @@ def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
         return (SuiteStep(suite.name, suite),) if suite.workloads else ()
     peak = f"{suite.name}-peak"
     return SuiteStep(peak, suite), SuiteStep(suite.name, suite, after=peak)
-
-
-def _test_file(target: str | Path) -> Path:
-    """The path of the test file at ``target``."""
-    path = Path(target)
-    return path / TEST_FILE if path.is_dir() else path
