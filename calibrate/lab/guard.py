@@ -33,12 +33,16 @@ _SITES = (None, "same-origin", "none")
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server that listens on ``host``."""
-    if host == "localhost":
-        return True
+    address = _ip(host.strip("[]"))
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _ip(name: str) -> IPv4Address | IPv6Address | None:
+    """The IP address that a name is; None for any other name."""
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        return ip_address(name)
     except ValueError:
-        return False
+        return None
 
 
 MOST_KEYS = 10_000
@@ -64,37 +68,24 @@ class RateLimit:
             return left >= 1
 
 
-def _joining() -> RateLimit:
-    """Browsers of one address that join: a class of 200, of whom some join again, and twelve more a minute."""
-    return RateLimit(250, 0.2)
-
-
-def _computing() -> RateLimit:
-    """Computed answers for one session: a hand at a slider."""
-    return RateLimit(100, 10.0)
-
-
-def _computing_together() -> RateLimit:
-    """Computed answers for all sessions of one address."""
-    return RateLimit(2000, 200.0)
-
-
 @dataclass(frozen=True)
 class Guard:
     """``names`` are the host names by which the lab may be called, without the port.
 
     ``any_address`` also allows every bare IP address, for a lab that listens on all of them: no other site can make a
     browser call us by an address and pass for the same origin. The tokens are None where none is asked for; that of
-    the viewers is a code that a class can type. The teacher is not limited.
+    the viewers is a code that a class can type. The teacher is not limited. ``joins`` are browsers of one address, as
+    a class of 200, of whom some join again; ``answers`` are computed for one session, a hand at a slider, and
+    ``answers_together`` for one address.
     """
 
     names: frozenset[str]
     any_address: bool = False
     teacher: str | None = None
     viewer: str | None = None
-    joins: RateLimit = field(default_factory=_joining, compare=False)
-    answers: RateLimit = field(default_factory=_computing, compare=False)
-    answers_together: RateLimit = field(default_factory=_computing_together, compare=False)
+    joins: RateLimit = field(default_factory=lambda: RateLimit(250, 0.2), compare=False)
+    answers: RateLimit = field(default_factory=lambda: RateLimit(100, 10.0), compare=False)
+    answers_together: RateLimit = field(default_factory=lambda: RateLimit(2000, 200.0), compare=False)
 
     @classmethod
     def of(cls, host: str) -> Guard:
@@ -122,15 +113,13 @@ class Guard:
 
     def _is_ours(self, host: str) -> bool:
         name = (urlsplit(f"//{host}").hostname or "").lower()
-        if _bracketed(name) in self.names:
-            return True
-        return self.any_address and _is_address(name)
+        return _bracketed(name) in self.names or (self.any_address and _ip(name) is not None)
 
     def _admit(self) -> Response | None:
         """Admit browsers that have joined. One joins by the token in the address, which a signed cookie then holds."""
         if self.teacher is None or self.viewer is None:
             g.teaches = True
-            session.setdefault("id", _new_session())
+            session.setdefault("id", secrets.token_hex(SESSION_BYTES))
             return None
         given = request.args.get("token", "").strip()
         shown = given or str(session.get("token", ""))
@@ -138,11 +127,11 @@ class Guard:
         if not (g.teaches or _same(read_code(shown), self.viewer)):
             return _asked(given)
         if "id" not in session and not g.teaches and not self.joins.take(_address(), time.monotonic()):
-            return _too_many("too many browsers have joined from this address; try again in a few seconds")
+            return _refused("too many browsers have joined from this address; try again in a few seconds", 429)
         if not given:
             return self._limited() if request.method == "POST" and not g.teaches else None
         session["token"] = shown
-        session.setdefault("id", _new_session())
+        session.setdefault("id", secrets.token_hex(SESSION_BYTES))
         rest = urlencode([(k, v) for k, v in request.args.items(multi=True) if k != "token"])
         path = quote(request.path.lstrip("/"))  # a browser leaves a tab out, and "/\t/other.site" is another site
         return redirect(f"/{path}" + (f"?{rest}" if rest else ""))  # type: ignore[return-value]
@@ -151,9 +140,9 @@ class Guard:
         """The refusal of a computed answer beyond the limits; None within them."""
         now_s = time.monotonic()
         if not self.answers.take(browser_session(), now_s):
-            return _too_many("too many requests from this browser; wait a moment")
+            return _refused("too many requests from this browser; wait a moment", 429)
         if not self.answers_together.take(_address(), now_s):
-            return _too_many("too many requests from this address; wait a moment")
+            return _refused("too many requests from this address; wait a moment", 429)
         return None
 
 
@@ -175,16 +164,10 @@ def cookie_name(port: int) -> str:
 def _address() -> str:
     """The requesting address; of IPv6 its network of 64 bits, in which a machine takes any address it likes."""
     given = request.remote_addr or ""
-    if not _is_address(given):
-        return given
-    address = ip_address(given)
-    if isinstance(address, IPv4Address):
-        return str(address)
-    return str(address.ipv4_mapped or IPv6Address(int(address) >> HOST_BITS << HOST_BITS))
-
-
-def _new_session() -> str:
-    return secrets.token_hex(SESSION_BYTES)
+    address = _ip(given)
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or IPv6Address(int(address) >> HOST_BITS << HOST_BITS))
+    return given
 
 
 def _same(given: str, expected: str) -> bool:
@@ -196,14 +179,6 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 def _asked(given: str) -> Response:
     """The response to a request without a token; a browser gets a page for the code."""
     if request.method == "GET" and request.accept_mimetypes.accept_html and "text/html" in request.headers["Accept"]:
@@ -212,12 +187,8 @@ def _asked(given: str) -> Response:
     return _refused("this lab asks for a token: open the whole address that qsim lab printed")
 
 
-def _too_many(why: str) -> Response:
-    return Response(f"{why}\n", 429, mimetype="text/plain")
-
-
-def _refused(why: str) -> Response:
-    return Response(f"{why}\n", status=403, mimetype="text/plain")
+def _refused(why: str, status: int = 403) -> Response:
+    return Response(f"{why}\n", status, mimetype="text/plain")
 
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -241,9 +212,7 @@ class Address:
 
 def new_code() -> str:
     """A code for a class. 31 letters to the power of 8 are too many to try out over a network."""
-    drawn = [secrets.choice(LETTERS) for _ in range(CODE_LETTERS)]
-    half = CODE_LETTERS // 2
-    return f"{''.join(drawn[:half])}-{''.join(drawn[half:])}"
+    return read_code("".join(secrets.choice(LETTERS) for _ in range(CODE_LETTERS)))
 
 
 def read_code(typed: str) -> str:

@@ -222,14 +222,11 @@ def _with_safe_headers(app: Dash) -> Callable[[Response], Response]:
 
 
 def _in_one_line(error: Exception) -> Response | HTTPException:
-    """How an unforeseen error ends: a line for the browser and one for the teacher, no traceback.
-
-    Dash takes the body of a callback as it comes, so that whatever fails there is held for what was sent.
-    """
+    """How an unforeseen error ends: a line for the browser and one for the teacher, no traceback."""
     if isinstance(error, HTTPException):
         return error
     logging.getLogger(__name__).error("a request failed: %s: %s", type(error).__name__, error)
-    status = 400 if request.path == CALLBACKS else 500
+    status = 400 if request.path == CALLBACKS else 500  # Dash takes a body as it comes: what fails was sent
     return Response("the lab could not answer that\n", status, mimetype="text/plain")
 
 
