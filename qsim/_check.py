@@ -29,6 +29,12 @@ def number(name: str, value: object) -> float:
     return result
 
 
+def keep(frozen: object, **values: object) -> None:
+    """Set fields of a frozen value that are checked now."""
+    for name, value in values.items():
+        object.__setattr__(frozen, name, value)
+
+
 def shown(value: object) -> str:
     """A value as it would be typed: 0.5, not np.float64(0.5)."""
     return repr(value.item() if isinstance(value, np.generic) else value)

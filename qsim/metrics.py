@@ -88,19 +88,15 @@ class TimeDistribution(Protocol):
 
     def quantile(self, q: float, of: str) -> float:
         """The time t with P(T <= t) = q, 0 < q < 1."""
-        ...
 
     def quantile_interval(self, q: float, of: str) -> Interval:
         """A confidence interval for the quantile; both ends are equal where it is exact."""
-        ...
 
     def survival(self, t: float, of: str) -> float:
         """P(T > t), t >= 0."""
-        ...
 
     def variance(self, of: str) -> float:
         """Var[T]."""
-        ...
 
 
 @runtime_checkable
@@ -109,7 +105,6 @@ class EstimatedTimes(TimeDistribution, Protocol):
 
     def survival_interval(self, t: float, of: str) -> Interval:
         """A confidence interval for P(T > t)."""
-        ...
 
 
 class ExactTimes(TimeDistribution, Protocol):

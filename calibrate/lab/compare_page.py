@@ -75,7 +75,7 @@ def shown(folder: LabFolder, sources: object, look: object) -> tuple[list[Compon
 def curves_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]:
     """Response time against throughput: in requests a second, or in bytes where a memory is among the curves."""
     in_bytes = any(not isinstance(c.load_type, ClosedLoad | ArrivalRate) for c in curves)
-    rates = [c.bandwidth_bytes_per_s if in_bytes else c.throughput_per_s for c in curves]
+    rates = [c.figures["bandwidth_bytes_per_s" if in_bytes else "throughput_per_s"].to_numpy(float) for c in curves]
     times = [as_measured(c.figures, "latency_s") for c in curves]
     every_rate, every_time = _all(rates), _all(times)
     x_axis = bandwidth_axis(every_rate) if in_bytes else throughput_axis(every_rate)
@@ -87,15 +87,11 @@ def curves_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]
 
 def load_figure(curves: Sequence[SourceCurve], theme: Theme) -> dict[str, Any]:
     """Throughput against outstanding requests, of the closed curves, which are named in the picture above."""
-    values = _all([c.throughput_per_s for c in curves if isinstance(c.load_type, ClosedLoad)])
-    axis = throughput_axis(values)
-    traces = [
-        _curve(c, c.load, axis.of(c.throughput_per_s), i, theme)
-        for i, c in enumerate(curves)
-        if isinstance(c.load_type, ClosedLoad)
-    ]
-    title = "outstanding requests N"
-    layout = theme.layout(title, axis.title, xaxis=DOUBLING, showlegend=False, yaxis=_scale(values))
+    closed = [(i, c) for i, c in enumerate(curves) if isinstance(c.load_type, ClosedLoad)]
+    rates = [c.figures["throughput_per_s"].to_numpy(float) for _, c in closed]
+    axis, y_scale = throughput_axis(_all(rates)), _scale(_all(rates))
+    traces = [_curve(c, c.figures["load"], axis.of(x), i, theme) for (i, c), x in zip(closed, rates, strict=True)]
+    layout = theme.layout("outstanding requests N", axis.title, xaxis=DOUBLING, showlegend=False, yaxis=y_scale)
     return {"data": traces, "layout": layout}
 
 

@@ -19,9 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from measure.errors import DataError, MeasureError, StoreError
 from measure.loads import Load
@@ -38,7 +36,6 @@ RUNS, SWEEPS, DISK = "runs", "sweeps", "disk"
 KEY, KEY_BYTES = ".key", 32
 RUN_DIGITS = 3
 KEPT = 24  # sources that stay in memory, and fits of their curves, until they change
-_DRAWN = ("load", "throughput_per_s", "bandwidth_bytes_per_s")
 _READING = threading.Lock()  # browsers that ask for the same at once wait for one answer
 
 
@@ -83,23 +80,19 @@ class LabSource:
             ordered = group.sort_values("load")
             if ordered["load"].nunique() < 2:
                 continue
-            load, rate, moved = (ordered[c].to_numpy(float) for c in _DRAWN)
-            kind, label = measured.load_type, f"{self.short}: {series}"
-            found.append(SourceCurve(label, self, str(series), kind, load, rate, moved, ordered))
+            label = f"{self.short}: {series}"
+            found.append(SourceCurve(label, self, str(series), measured.load_type, ordered))
         return found
 
 
 @dataclass(frozen=True)
 class SourceCurve:
-    """One curve of a source, ``label`` in words; arrays in SI units, by load; ``figures`` with their origins."""
+    """One curve of a source, ``label`` in words; ``figures`` in SI units with their origins, by load."""
 
     label: str
     source: LabSource
     series: str
     load_type: Load
-    load: np.ndarray[Any, np.dtype[np.float64]]
-    throughput_per_s: np.ndarray[Any, np.dtype[np.float64]]
-    bandwidth_bytes_per_s: np.ndarray[Any, np.dtype[np.float64]]
     figures: pd.DataFrame
 
     def fitted(self) -> Fit:

@@ -10,22 +10,9 @@ import numpy as np
 from dash import Dash, Input, Output, html, no_update
 from dash.development.base_component import Component
 
+from calibrate.lab import widgets
 from calibrate.lab.folder import LabFolder, LabSource, SourceCurve
-from calibrate.lab.widgets import (
-    SliderNumber,
-    Theme,
-    animate,
-    choice,
-    follow_sliders,
-    graph,
-    line,
-    moving,
-    page,
-    picture,
-    slider,
-    theme_of,
-    waited_for,
-)
+from calibrate.lab.widgets import SliderNumber, Theme, line
 from measure.errors import DataError, MeasureError
 from measure.loads import ClosedLoad
 from measure.units import around, plain_number
@@ -59,18 +46,18 @@ def layout(folder: LabFolder) -> Component:
     drives = {s.identity: s.label for s in sources}
     controls = [
         html.P(HOW, className="weak"),
-        *choice("system-drive", "Drive", drives, (runs or [USUAL])[-1]),
-        *(slider(f"system-{name}", number) for name, number in NUMBERS.items()),
+        *widgets.choice("system-drive", "Drive", drives, (runs or [USUAL])[-1]),
+        *(widgets.slider(f"system-{name}", number) for name, number in NUMBERS.items()),
         html.P(id="system-problem", className="problem", role="alert"),
     ]
     answer = [html.P(id="system-answer", className="outcome"), html.Div(id="system-network", className="states")]
     results = [
-        waited_for(html.Div(answer)),
-        moving("system", "A stretch of its life", "users think, wait for a processor, and wait for the drive"),
-        *(graph(f"system-{name}-plot", f"{name} over users") for name in QUANTITIES),
+        widgets.waited_for(html.Div(answer)),
+        widgets.moving("system", "A stretch of its life", "users think, wait for a processor, and wait for the drive"),
+        *(widgets.graph(f"system-{name}-plot", f"{name} over users") for name in QUANTITIES),
         html.P(WHERE_FROM, className="weak"),
     ]
-    return page("An application on a drive", controls, results)
+    return widgets.page("An application on a drive", controls, results)
 
 
 def register(app: Dash, folder: LabFolder) -> None:
@@ -85,8 +72,8 @@ def register(app: Dash, folder: LabFolder) -> None:
         Input("theme", "data"),
         *(Input(f"system-{name}", "value") for name in NUMBERS),
     )(lambda *values: update(folder, *values))
-    follow_sliders(app, (f"system-{name}" for name in NUMBERS))
-    animate(app, "system", "watch_system")
+    widgets.follow_sliders(app, (f"system-{name}" for name in NUMBERS))
+    widgets.animate(app, "system", "watch_system")
 
 
 def update(folder: LabFolder, drive: object, look: object, *values: object) -> tuple[Any, ...]:
@@ -111,9 +98,9 @@ def update(folder: LabFolder, drive: object, look: object, *values: object) -> t
         answer = _answer(result, users)
     except (ValueError, MeasureError, QsimError) as error:
         return str(error), *([no_update] * (3 + len(QUANTITIES)))
-    theme = theme_of(look)
+    theme = widgets.theme_of(look)
     words = f"{users} users, then " + ", then ".join(f"{name}, {100 * b:.0f} % busy" for name, b in busy.items())
-    drawn = picture("network.svg.j2", users=users, busy=busy, bottleneck=result.bottleneck, theme=theme)
+    drawn = widgets.picture("network.svg.j2", users=users, busy=busy, bottleneck=result.bottleneck, theme=theme)
     return (
         "",
         answer,

@@ -2,7 +2,7 @@
 
     python examples/accuracy/approximations.py
 
-prints the table of docs/theory, whose median and worst errors qsim/analytic/evidence.py quotes.
+prints the table of docs/theory, whose median and worst errors qsim/analytic/open/approximations.py quotes.
 
 The queues are drawn with a fixed seed: gamma, lognormal and two-point times of scv 0.02 to 4, which is from almost
 constant to heavy, loads of 0.5 to 0.9, 1 to 8 servers. Simulated values are known to 0.3 % or so, which is part of each
@@ -32,7 +32,6 @@ from qsim import (
     simulate,
     solve,
 )
-from qsim.analytic import evidence
 from qsim.analytic.networks import mean_value
 from qsim.analytic.networks.classes import class_network
 from qsim.analytic.open import approximations
@@ -89,7 +88,7 @@ def of_general(model: Network) -> Iterator[tuple[str, float]]:
         if name != approximations.BOUND:
             yield name, (wait + queue.service.mean) / run.W - 1
     fitted = approximations.FIT in solved.approximations
-    yield evidence.P_WAIT_FITTED if fitted else evidence.P_WAIT, solved.p_wait - run.p_wait
+    yield approximations.P_WAIT_FITTED if fitted else approximations.P_WAIT, solved.p_wait - run.p_wait
 
 
 def of_classes(model: Network) -> Iterator[tuple[str, float]]:

@@ -26,16 +26,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
-from measure.fio.fio_command import (
-    PROBE,
-    FioJob,
-    combinations,
-    common_options,
-    in_order,
-    point_command,
-    program,
-    stagger_s,
-)
+from measure.fio import fio_command
+from measure.fio.fio_command import PROBE, FioJob
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.loads import ArrivalRate, Depth
 from measure.machine.contents import Contents
@@ -202,7 +194,7 @@ def passes(file: Target | None, engine: str, workloads: Sequence[FioJob]) -> Ite
 def pass_command(file: Target, engine: str, job: FioJob) -> tuple[str, ...]:
     """The command that writes each block once, with data that no drive can compress."""
     return (
-        *program(engine),
+        *fio_command.program(engine),
         "--output-format=json",
         "--eta=never",
         "--name=fill",
@@ -287,7 +279,7 @@ class FioPlan:
     @property
     def point_limit_s(self) -> float:
         """The hard time limit of one point, seconds."""
-        stagger = max(stagger_s(p.job) for p in self.points)
+        stagger = max(fio_command.stagger_s(p.job) for p in self.points)
         return stagger + self.settings.ramp_s + self.settings.runtime_s + max(MARGIN_S, 0.5 * self.settings.runtime_s)
 
     @property
@@ -299,8 +291,8 @@ class FioPlan:
         """The point of a workload and repeat, with the command by which this plan measures it."""
         key = f"{job.key}.r{repeat}"
         settings = self.settings
-        common = common_options(self.file, self.uri, self.engine, settings.runtime_s, settings.ramp_s)
-        return FioPoint(key, job, repeat, point_command(key, job, self.engine, common, settings.seed))
+        common = fio_command.common_options(self.file, self.uri, self.engine, settings.runtime_s, settings.ramp_s)
+        return FioPoint(key, job, repeat, fio_command.point_command(key, job, self.engine, common, settings.seed))
 
     def fill_seconds(self) -> float:
         """Estimated seconds for writing the file before all points."""
@@ -309,7 +301,7 @@ class FioPlan:
     def seconds(self, finished: Collection[str] = ()) -> float:
         """Estimated seconds of the sweep, without the points whose keys are ``finished``."""
         missing = [p for p in self.points if p.key not in finished]
-        each = len(missing) * self.point_seconds + sum(stagger_s(p.job) for p in missing)
+        each = len(missing) * self.point_seconds + sum(fio_command.stagger_s(p.job) for p in missing)
         return self.fill_seconds() + each if missing else 0.0
 
     def together_seconds(self) -> float:
@@ -361,7 +353,7 @@ def plan_fio(target: str | Path, depths: Sequence[int] = DEFAULT_DEPTHS, **more:
     The target, and the errors raised, are those of :func:`plan_workloads`.
     """
     settings = {name: more.pop(name) for name in list(more) if name in FioSettings.__dataclass_fields__}
-    return plan_workloads(target, combinations(depths, **more), FioSettings(**settings))
+    return plan_workloads(target, fio_command.combinations(depths, **more), FioSettings(**settings))
 
 
 def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: FioSettings | None = None) -> FioPlan:
@@ -402,8 +394,9 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         tuple(passes(file, engine, workloads)),
         seen,
     )
-    rounds = [(job, repeat) for repeat in range(settings.repeats) for job in in_order(workloads)]  # drift shows
-    return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in rounds))
+    one_round = fio_command.in_order(workloads)
+    points = (plan.point(job, repeat) for repeat in range(settings.repeats) for job in one_round)  # drift shows
+    return replace(plan, points=tuple(points))
 
 
 def _check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:

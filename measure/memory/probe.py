@@ -46,18 +46,11 @@ from measure.findings import Finding
 from measure.loads import BufferSize, InjectedDelay
 from measure.machine.host import allowed_cpus, host_facts
 from measure.machine.process import now
+from measure.memory import threads
 from measure.memory.placement import Words, allocate, huge_page_share
 from measure.memory.plan import BUFFERS, MLC_DELAYS, MemoryPlan, Point, plan_buffers, plan_memory
 from measure.memory.record import ProbeRecord, Trial, parse_record
-from measure.memory.threads import (
-    Chaser,
-    Loader,
-    compile_kernels,
-    measure_together,
-    on_cpu,
-    on_cpus,
-    spin_ns_per_iteration,
-)
+from measure.memory.threads import Chaser, Loader
 from measure.memory.traffic import Traffic
 from measure.origin import Provenance
 from measure.store.directory import SweepStore
@@ -257,7 +250,7 @@ class Bench:
     """
 
     def __init__(self, plan: MemoryPlan) -> None:
-        compile_kernels()
+        threads.compile_kernels()
         chaser, loaders = plan.placement.chaser, plan.placement.loaders
 
         def touched() -> Words:
@@ -267,8 +260,8 @@ class Bench:
 
         self.plan = plan
         self.cpus = (chaser, *loaders)  # of the streams: one takes the chaser's CPU where nothing is chased
-        self.ring, *self.buffers = on_cpus((cpu, touched) for cpu in (chaser, *self.cpus))
-        self.spin_ns = spin_ns_per_iteration(loaders[0] if loaders else chaser)
+        self.ring, *self.buffers = threads.on_cpus((cpu, touched) for cpu in (chaser, *self.cpus))
+        self.spin_ns = threads.spin_ns_per_iteration(loaders[0] if loaders else chaser)
         self._chasers: dict[int, Chaser] = {}
         self._loaders: dict[int, list[Loader]] = {}
 
@@ -286,7 +279,7 @@ class Bench:
         buffers = [x.words for x in loaders] if chaser is None else [chaser.words, *(x.words for x in loaders)]
         times = (plan.warm_up_s(point), plan.seconds_per_repeat)
         trials = tuple(
-            Trial(now(), *measure_together(chaser, loaders, point.delay, *times)) for _ in range(point.trials)
+            Trial(now(), *threads.measure_together(chaser, loaders, point.delay, *times)) for _ in range(point.trials)
         )
         return ProbeRecord(
             kind=point.kind,
@@ -306,7 +299,7 @@ class Bench:
     def _chaser(self, size: int) -> Chaser:
         if size not in self._chasers:
             cpu, words, plan = self.cpus[0], self.ring[: size // 8], self.plan
-            self._chasers = {size: on_cpu(cpu, lambda: Chaser(cpu, words, plan.seed, plan.chunk_hops))}
+            self._chasers = {size: threads.on_cpu(cpu, lambda: Chaser(cpu, words, plan.seed, plan.chunk_hops))}
         return self._chasers[size]
 
     def _streams(self, size: int) -> list[Loader]:
@@ -318,7 +311,8 @@ class Bench:
 
 def make_loaders(cpus: Sequence[int | None], buffers: Sequence[Words], traffic: Traffic) -> list[Loader]:
     """A loader on each CPU, with its buffer; they are filled in parallel."""
-    return on_cpus((cpu, partial(Loader, cpu, words, traffic)) for cpu, words in zip(cpus, buffers, strict=True))
+    pairs = zip(cpus, buffers, strict=True)
+    return threads.on_cpus((cpu, partial(Loader, cpu, words, traffic)) for cpu, words in pairs)
 
 
 def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:

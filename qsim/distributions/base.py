@@ -33,8 +33,7 @@ class Distribution:
     (True, 2.0, 1.0)
     """
 
-    times: ClassVar[tuple[str, ...]] = ("mean",)
-    """The parameters that are times: a change of unit multiplies them."""
+    times: ClassVar[tuple[str, ...]] = ("mean",)  # the parameters that are times: a change of unit multiplies them
 
     if TYPE_CHECKING:
         # Only for the type checker: a family may have these as fields, which a property here would shadow.
@@ -147,6 +146,14 @@ class Distribution:
             else:
                 high = middle
         return high
+
+
+class OfVariance(Distribution):
+    """A family that supplies its ``variance``, not its scv."""
+
+    @property
+    def scv(self) -> float:
+        return self.variance / self.mean**2
 
 
 class LengthBiased(Distribution):

@@ -35,8 +35,8 @@ class _TwoMoments(LengthBiased):
     scv: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
-        object.__setattr__(self, "scv", _check.positive("scv", self.scv, "for scv 0 use Deterministic"))
+        mean = _check.positive("mean", self.mean)
+        _check.keep(self, mean=mean, scv=_check.positive("scv", self.scv, "for scv 0 use Deterministic"))
         if self.scv > WIDEST_SCV:
             raise InvalidParameterError(
                 "scv", f"must be at most {WIDEST_SCV:g}, not {self.scv!r}", "no time varies so much", self.scv
@@ -131,8 +131,7 @@ class Weibull(LengthBiased):
     mean: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _check.positive("shape", self.shape))
-        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        _check.keep(self, shape=_check.positive("shape", self.shape), mean=_check.positive("mean", self.mean))
         if self.shape < SMALLEST_SHAPE:
             raise InvalidParameterError(
                 "shape",
@@ -194,9 +193,8 @@ class BurrXII(LengthBiased):
     mean: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "c", _check.positive("c", self.c))
-        object.__setattr__(self, "k", _check.positive("k", self.k))
-        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        checked = {name: _check.positive(name, getattr(self, name)) for name in ("c", "k", "mean")}
+        _check.keep(self, **checked)
         if self.c * self.k <= 1:
             raise InvalidParameterError(
                 "c",

@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
-from qsim.distributions.base import Distribution
+from qsim.distributions.base import OfVariance
 from qsim.errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
-class Empirical(Distribution):
+class Empirical(OfVariance):
     """Times ``values[i]`` with relative ``weights[i]`` (equal when left out).
 
     With ``widths`` each value is the lower edge of a bin in which times are spread evenly: a histogram
@@ -51,9 +51,7 @@ class Empirical(Distribution):
                 )
         if weights and math.fsum(weights) <= 0:
             raise InvalidParameterError("weights", "must not all be zero", "give how often each value was seen")
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "widths", widths)
+        _check.keep(self, values=values, weights=weights, widths=widths)
 
     @classmethod
     def from_histogram(cls, edges: Sequence[float], counts: Sequence[float]) -> Empirical:
@@ -98,10 +96,6 @@ class Empirical(Distribution):
         values, weights = np.array(self.values), np.array(self.weights or [1.0] * len(self.values))
         ends = values + np.array(self.widths) if self.widths else values
         return float(values[weights > 0].min()), float(ends[weights > 0].max())
-
-    @property
-    def scv(self) -> float:
-        return self.variance / self.mean**2
 
     @cached_property
     def _alias_table(self) -> tuple[FloatArray, IntArray]:

@@ -40,7 +40,7 @@ class Exponential(Distribution):
             raise InvalidParameterError(
                 "mean", f"must be positive, not {_check.shown(mean)}", "the mean of an exponential time", value=mean
             )
-        object.__setattr__(self, "mean", value if value == math.inf else _check.positive("mean", value))
+        _check.keep(self, mean=value if value == math.inf else _check.positive("mean", value))
 
     @property
     def rate(self) -> float:
@@ -96,7 +96,7 @@ class Deterministic(Distribution):
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _check.non_negative("value", self.value))
+        _check.keep(self, value=_check.non_negative("value", self.value))
 
     @property
     def mean(self) -> float:
@@ -149,8 +149,7 @@ class Erlang(GammaTimes):
     mean: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.count("k", self.k))
-        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        _check.keep(self, k=_check.count("k", self.k), mean=_check.positive("mean", self.mean))
 
     @property
     def scv(self) -> float:
@@ -179,7 +178,7 @@ class HyperExponential(Distribution):
     means: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probabilities", _check.weights("probabilities", self.probabilities))
+        _check.keep(self, probabilities=_check.weights("probabilities", self.probabilities))
         means = tuple(_check.positive(f"means[{i}]", m) for i, m in enumerate(_check.sequence("means", self.means)))
         if len(means) != len(self.probabilities):
             raise InvalidParameterError(
@@ -187,7 +186,7 @@ class HyperExponential(Distribution):
                 f"must have as many entries as probabilities ({len(self.probabilities)}), not {len(means)}",
                 value=len(means),
             )
-        object.__setattr__(self, "means", means)
+        _check.keep(self, means=means)
 
     @classmethod
     def from_three_moments(cls, first: float, second: float, third: float) -> HyperExponential | None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions.base import Distribution, Phases, ramp
+from qsim.distributions.base import Distribution, OfVariance, Phases, ramp
 from qsim.errors import InvalidParameterError
 
 
@@ -21,7 +21,7 @@ def _require_component(name: str, value: object) -> Distribution:
 
 
 @dataclass(frozen=True)
-class Mixture(Distribution):
+class Mixture(OfVariance):
     """With probability ``weights[i]`` a time from ``components[i]``.
 
     >>> from qsim import Deterministic
@@ -37,8 +37,7 @@ class Mixture(Distribution):
             _require_component(f"components[{i}]", c)
             for i, c in enumerate(_check.sequence("components", self.components))
         )
-        object.__setattr__(self, "components", parts)
-        object.__setattr__(self, "weights", _check.weights("weights", self.weights))
+        _check.keep(self, components=parts, weights=_check.weights("weights", self.weights))
         if len(parts) != len(self.weights):
             raise InvalidParameterError(
                 "weights",
@@ -62,10 +61,6 @@ class Mixture(Distribution):
         """Law of total variance: the mean of the variances plus the variance of the means."""
         pairs = list(zip(self.weights, self.components, strict=True))
         return math.fsum(w * (c.variance + (c.mean - self.mean) ** 2) for w, c in pairs)
-
-    @property
-    def scv(self) -> float:
-        return self.variance / self.mean**2
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         choice = np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(out.size), side="right")
@@ -110,7 +105,7 @@ class Mixture(Distribution):
 
 
 @dataclass(frozen=True)
-class Shifted(Distribution):
+class Shifted(OfVariance):
     """A constant ``shift`` (>= 0) plus a time from ``base``: a fixed overhead before a random part.
 
     >>> from qsim import Exponential
@@ -123,7 +118,7 @@ class Shifted(Distribution):
 
     def __post_init__(self) -> None:
         _require_component("base", self.base)
-        object.__setattr__(self, "shift", _check.non_negative("shift", self.shift))
+        _check.keep(self, shift=_check.non_negative("shift", self.shift))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -137,10 +132,6 @@ class Shifted(Distribution):
     @property
     def variance(self) -> float:
         return self.base.variance
-
-    @property
-    def scv(self) -> float:
-        return self.variance / self.mean**2
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         self.base.fill(rng, out)

@@ -212,8 +212,7 @@ class Customer:
     kind: int = 0
     place: int = -1
     to: int = -1
-    visits_left: int = 0
-    """Services still to come at this place, after the present one; 0 when it goes elsewhere."""
+    visits_left: int = 0  # services still to come at this place, after the present one; 0 when it goes elsewhere
     arrived: float = 0.0
     service_time: float = 0.0
     wait: float = 0.0
@@ -221,8 +220,7 @@ class Customer:
     total_wait: float = 0.0
     total_service: float = 0.0
     # Where the work left is tracked.
-    key: tuple[float, int] = (0.0, 0)
-    """The smallest goes first: the most urgent, then the earliest arrival."""
+    key: tuple[float, int] = (0.0, 0)  # the smallest goes first: the most urgent, then the earliest arrival
     work: float = 0.0
     share: float = 0.0
 

@@ -9,15 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from qsim import _check
-from qsim.engines.run_length import (
-    ENDLESS,
-    RELAXATIONS,
-    customers_needed,
-    require_runnable,
-    shortcoming,
-    shortest_run,
-    stretch_above,
-)
+from qsim.engines import run_length
 from qsim.errors import SteadyStateError
 from qsim.metrics import Metrics
 from qsim.models import Network
@@ -67,7 +59,7 @@ def simulate(
         # 53 bits, so that the seed survives any JSON reader.
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 11)
     seed = _check.count("seed", seed, 0, "None draws a fresh one")
-    plan = require_runnable(model)
+    plan = run_length.require_runnable(model)
 
     from qsim.engines.analysis import analyse, metrics_of, with_longer_tails
     from qsim.engines.recorder import Totals
@@ -78,13 +70,13 @@ def simulate(
         from qsim.engines.reference import run
     totals = Totals(plan, n)
     run(plan, n, seed, totals, progress)
-    memory = shortest_run(model) * FORGET // RELAXATIONS
+    memory = run_length.shortest_run(model) * FORGET // run_length.RELAXATIONS
     estimate = analyse(totals.whole, plan.servers, confidence, memory=memory, share=share)
-    short = shortcoming(model, n - estimate.warmup)
+    short = run_length.shortcoming(model, n - estimate.warmup)
     complaints = (*([short] if short else []), *estimate.complaints)
     facts = {"model": model, "method": METHODS[engine], "confidence": confidence, "seed": seed}
     metrics = metrics_of(estimate, plan, totals, facts)
-    if (factor := stretch_above(model, n - estimate.warmup)) > 1:
+    if (factor := run_length.stretch_above(model, n - estimate.warmup)) > 1:
         metrics = with_longer_tails(metrics, factor)
     metrics = replace(metrics, warnings=tuple(TOO_SHORT + c for c in complaints))
     if progress is not None:
@@ -96,9 +88,9 @@ def simulate(
 
 def _refusal(metrics: Metrics, complaints: str, model: Network, customers: int) -> SteadyStateError:
     """The error for a run that is too short, with its estimate and the number of customers that would be enough."""
-    enough = max(4 * customers, 2 * shortest_run(model), customers_needed(model))
+    enough = max(4 * customers, 2 * run_length.shortest_run(model), run_length.customers_needed(model))
     remedy = "Give"
-    if enough < ENDLESS:
+    if enough < run_length.ENDLESS:
         unit = int(10 ** max(0, len(str(int(enough))) - 2))  # two significant digits will do
         remedy = f"Give at least {-(-int(enough) // unit) * unit:,} customers, or"
     return SteadyStateError(

@@ -48,7 +48,7 @@ class Arrivals:
             checked = ByName({str(s): _source(f"arrivals at {s}", v) for s, v in self.rate.items()})
         else:
             checked = _source("arrivals", self.rate)
-        object.__setattr__(self, "rate", checked)
+        _check.keep(self, rate=checked)
 
     @property
     def sources(self) -> dict[str | None, Distribution]:

@@ -69,9 +69,8 @@ class Network:
     __repr__ = as_written
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stations", _stations(self.stations))
-        object.__setattr__(self, "customers", _by_class(self.customers))
-        object.__setattr__(self, "routing", None if self.routing is None else self._checked_routing(self.routing))
+        _check.keep(self, stations=_stations(self.stations), customers=_by_class(self.customers))
+        _check.keep(self, routing=None if self.routing is None else self._checked_routing(self.routing))
         self._check_stations()
         if self.customers is not None:
             self._check_class_names()

@@ -127,7 +127,8 @@ class Station:
 
     def __post_init__(self) -> None:
         some = _check.non_negative if isinstance(self.visits, Mapping) else _check.positive
-        self._set(
+        _check.keep(
+            self,
             service=_by_class("service", self.service, _law),
             visits=_by_class("visits", self.visits, partial(visits_of, check=some)),
             priority=_priority(self.priority),
@@ -135,24 +136,20 @@ class Station:
         _check.one_of("discipline", self.discipline, get_args(Discipline))
         _check.one_of("queues", self.queues, get_args(Queues))
         if self.servers != math.inf:
-            self._set(servers=_check.count("servers", self.servers))
+            _check.keep(self, servers=_check.count("servers", self.servers))
             _by_class("service", self.service, require)  # only a Delay may take no time
         elif self.capacity is not None or self.queues != "shared" or self.speeds is not None:
             raise InvalidParameterError(
                 "servers", "must be finite, not inf, where capacity, queues or speeds is given", "nobody waits"
             )
         if self.capacity is not None:
-            self._set(capacity=_check.capacity(self.capacity, self.servers))
+            _check.keep(self, capacity=_check.capacity(self.capacity, self.servers))
         if self.speeds is not None:
-            self._set(speeds=_check.speeds(self.speeds))
+            _check.keep(self, speeds=_check.speeds(self.speeds))
             if self.queues != "shared" and self.servers > 1:
                 raise InvalidParameterError(
                     "speeds", f"must be None where each server has its own queue, not {self.speeds!r}"
                 )
-
-    def _set(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
     def service_of(self, name: ClassName) -> Distribution | None:
         """The law of a class; None for one that is not served here."""

@@ -8,7 +8,7 @@ import approximations
 import numpy as np
 import pytest
 
-from qsim.analytic.evidence import ERRORS
+from qsim.analytic.open.approximations import ERRORS
 
 
 @pytest.mark.slow

@@ -17,8 +17,9 @@ from measure.machine.host import Cache, allowed_cpus
 from measure.memory import plan as probe_plan
 from measure.memory.placement import allocate, place
 from measure.memory.plan import MemoryLimits
-from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, trial
-from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
+from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory
+from measure.memory.record import Trial
+from measure.memory.threads import Chaser, Loader, compile_kernels, measure_together, on_cpu
 from measure.memory.traffic import parse_traffic
 
 pytestmark = pytest.mark.live
@@ -94,7 +95,7 @@ def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., f
     seen = list[float]()
 
     def ours() -> float:
-        seen.append(trial(chaser, (), 0, 0.05, 0.1).latency_s * 1e9)
+        seen.append(Trial("", *measure_together(chaser, (), 0, 0.05, 0.1)).latency_s * 1e9)
         return seen[-1]
 
     agree(ours, lambda: reference("chase", cpus), best=min)
@@ -113,7 +114,7 @@ def test_peak_bandwidth_is_that_of_the_same_traffic_in_c(
     taken = list[float]()
 
     def ours() -> float:
-        counts = trial(None, loaders, 0, 0.05, 0.1).loaders
+        _, counts = measure_together(None, loaders, 0, 0.05, 0.1)
         taken.append(1 - sum(c.cpu_ns for c in counts) / sum(c.elapsed_ns for c in counts))
         return sum(64e9 * kind.bus_lines * c.bursts / c.cpu_ns for c in counts)
 

@@ -16,17 +16,8 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from flask import Flask, Response, request
 
-from calibrate.lab.explore.figures import (
-    bars_figure,
-    described,
-    diagram,
-    loads_compared,
-    loads_figure,
-    path_figure,
-    probabilities,
-    quantity_figure,
-    runs_figure,
-)
+from calibrate.lab import widgets
+from calibrate.lab.explore import figures, theory_curves
 from calibrate.lab.explore.path import RUNS, SampleStretch, comparison, many_runs, path_of, rival_of
 from calibrate.lab.explore.settings import (
     KINDS,
@@ -38,29 +29,8 @@ from calibrate.lab.explore.settings import (
     range_of_rates,
     settings_of,
 )
-from calibrate.lab.explore.theory_curves import (
-    QUANTITIES,
-    LoadCurve,
-    TheoryCurves,
-    curves_of,
-    under_three_loads,
-    with_simulation,
-)
-from calibrate.lab.widgets import (
-    KEPT,
-    Theme,
-    animate,
-    filled,
-    follow_sliders,
-    graph,
-    labelled,
-    moving,
-    page,
-    plain,
-    slider,
-    theme_of,
-    waited_for,
-)
+from calibrate.lab.explore.theory_curves import QUANTITIES
+from calibrate.lab.widgets import Theme
 from qsim import Metrics, UnstableQueueError, solve
 
 _FRACTION = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
@@ -107,9 +77,9 @@ def formulas_of(settings: Settings, metrics: Metrics) -> list[ShownFormula]:
     }
     typed = {"lam", "S", "scv", "Z"}
     words = {"c": str(c), "N": str(n)}
-    words |= {name: plain(value) if name in typed else f"{value:.4g}" for name, value in numbers.items()}
-    filled = [{key: text.format(**words) for key, text in row.items()} for row in _formulas()[settings.kind]]
-    return [ShownFormula(f["name"], f"{f['symbols']} = {f['numbers']} = ", f["result"], f["source"]) for f in filled]
+    words |= {name: widgets.plain(value) if name in typed else f"{value:.4g}" for name, value in numbers.items()}
+    rows = [{key: text.format(**words) for key, text in row.items()} for row in _formulas()[settings.kind]]
+    return [ShownFormula(f["name"], f"{f['symbols']} = {f['numbers']} = ", f["result"], f["source"]) for f in rows]
 
 
 @cache
@@ -169,12 +139,12 @@ def layout(query: str = "") -> Component:
     """The page, in the state that the query of a link asks for."""
     asked = dict(parse_qsl(query.removeprefix("?")))
     values, refused = linked(asked), not_opened(asked)
-    kept = {} if asked else KEPT
+    kept = {} if asked else widgets.KEPT
     models: Any = [{"label": v, "value": k} for k, v in KINDS.items()]
     kinds = dcc.RadioItems(id="explore-kind", options=models, value=values["model"], className="choices", **kept)
     controls = [
         html.Fieldset([html.Legend("Model"), kinds]),
-        *(slider(f"explore-{n}", p, values[n] if asked else None) for n, p in PARAMETERS.items()),
+        *(widgets.slider(f"explore-{n}", p, values[n] if asked else None) for n, p in PARAMETERS.items()),
         html.P(id="explore-problem", className="problem", role="alert"),
         html.P(refused, id="explore-refused", className="problem", role="alert"),
         html.Div(
@@ -186,29 +156,31 @@ def layout(query: str = "") -> Component:
         ),
     ]
     results = [
-        waited_for(html.P(id="explore-times", className="outcome")),
-        waited_for(html.P(id="explore-key", className="key")),
-        html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
-        moving("explore", "One short run", "requests arrive from the left, wait, and are served", RUNNING),
+        widgets.waited_for(html.P(id="explore-times", className="outcome")),
+        widgets.waited_for(html.P(id="explore-key", className="key")),
+        html.Div([widgets.graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
+        widgets.moving("explore", "One short run", "requests arrive from the left, wait, and are served", RUNNING),
         html.Div(
-            [graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
+            [widgets.graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
             className="followed",
         ),
         html.P(id="explore-rival"),
         html.H3("States"),
         html.Div(id="explore-states", className="states"),
         html.Div(
-            graph("explore-bars", "probability of each number present"), id="explore-bars-place", className="followed"
+            widgets.graph("explore-bars", "probability of each number present"),
+            id="explore-bars-place",
+            className="followed",
         ),
         html.P(NO_STATES, id="explore-no-bars", hidden=True),
         html.H3("The same device under three loads"),
-        html.Div(graph("explore-loads", "response time over throughput under three loads"), className="loads"),
+        html.Div(widgets.graph("explore-loads", "response time over throughput under three loads"), className="loads"),
         html.P(id="explore-compared"),
         dcc.Store(id="explore-ready", data=_warm.is_set()),
         dcc.Interval(id="explore-warming", interval=WARMING_MS, disabled=_warm.is_set()),
     ]
-    formulas = labelled(html.Div(id="explore-formulas", role="group"), "the formulas with these numbers")
-    return page("Explore a queue", controls, results, more=[formulas])
+    formulas = widgets.labelled(html.Div(id="explore-formulas", role="group"), "the formulas with these numbers")
+    return widgets.page("Explore a queue", controls, results, more=[formulas])
 
 
 def register(app: Dash) -> None:
@@ -249,14 +221,14 @@ def register(app: Dash) -> None:
         Input("explore-kind", "value"),
         *(Input(f"explore-{name}", "value") for name in PARAMETERS),
     )(response_times)
-    follow_sliders(app, (f"explore-{name}" for name in PARAMETERS))
+    widgets.follow_sliders(app, (f"explore-{name}" for name in PARAMETERS))
     app.callback(
         Output("explore-ready", "data"),
         Output("explore-warming", "disabled"),
         Input("explore-warming", "n_intervals"),
         prevent_initial_call=True,
     )(lambda _ticks: (True, True) if _warm.is_set() else (no_update, no_update))
-    animate(app, "explore", "animate")
+    widgets.animate(app, "explore", "animate")
 
 
 def update(kind: object, theme_name: object, clicks: object, *values: object, many: object = 0) -> tuple[Any, ...]:
@@ -264,7 +236,7 @@ def update(kind: object, theme_name: object, clicks: object, *values: object, ma
 
     ``many`` is how often the button for many runs was pressed.
     """
-    theme = theme_of(theme_name)
+    theme = widgets.theme_of(theme_name)
     hidden = tuple(kind not in p.kinds for p in PARAMETERS.values())
     try:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
@@ -279,23 +251,27 @@ def update(kind: object, theme_name: object, clicks: object, *values: object, ma
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
     link = link_to(settings)
     shows_many = isinstance(many, int) and many % 2 == 1
-    drawn_path, said = _runs(settings, seed, mean, theme) if shows_many else _one_run(settings, path, metrics, theme)
+    if shows_many:
+        runs = many_runs(settings, seed)
+        drawn_path, said = figures.runs_figure(runs, mean, theme), runs.in_words(mean)
+    else:
+        drawn_path, said = _one_run(settings, path, metrics, theme)
     return (
         problem,
         formulas,
         [html.Span(KEY[name], className=f"key-{name}") for name in KEY if name != "bounds" or curves.bounds],
         path.to_dict(),
         drawn_path,
-        *(quantity_figure(curves, name, theme) for name in QUANTITIES),
+        *(figures.quantity_figure(curves, name, theme) for name in QUANTITIES),
         _states(settings, theme),
-        no_update if metrics is None else bars_figure(settings, metrics, theme),
+        no_update if metrics is None else figures.bars_figure(settings, metrics, theme),
         metrics is None,
         metrics is not None,
         said,
         f"/explore?{link}",
         f"{EXPORT_AT}?{link}",
-        loads_figure(settings, loads, now, theme),
-        loads_compared(settings, loads, now),
+        figures.loads_figure(settings, loads, now, theme),
+        figures.loads_compared(settings, loads, now),
         "One run" if shows_many else RUNNING["many"],
         *hidden,
     )
@@ -336,21 +312,15 @@ def _one_run(
 ) -> tuple[dict[str, Any], str]:
     """N(t) of a path and another system's, and both in words."""
     rival = rival_of(settings, path)
-    figure = path_figure(path, None if metrics is None else metrics.L, theme, rival)
+    figure = figures.path_figure(path, None if metrics is None else metrics.L, theme, rival)
     if rival is None:
         return figure, ""
     return figure, comparison(settings, path, rival, None if metrics is None else metrics.W)
 
 
-def _runs(settings: Settings, seed: int, mean: float | None, theme: Theme) -> tuple[dict[str, Any], str]:
-    """The averages of many runs, and in words."""
-    runs = many_runs(settings, seed)
-    return runs_figure(runs, mean, theme), runs.in_words(mean)
-
-
 def _states(settings: Settings, theme: Theme) -> Component:
     """The diagram, or the reason why there is none."""
-    drawn, words = diagram(settings, theme), described(settings)
+    drawn, words = figures.diagram(settings, theme), figures.described(settings)
     return html.Img(src=drawn, alt=words) if drawn else html.P(words)
 
 
@@ -376,10 +346,10 @@ def warm_up() -> None:
 @lru_cache(maxsize=256)  # students like round numbers
 def _worked_out(
     settings: Settings, seed: int, *, simulated: bool
-) -> tuple[TheoryCurves, SampleStretch, Mapping[str, LoadCurve]]:
-    curves = curves_of(settings)
-    loads = under_three_loads(settings, None if curves.metrics is None else curves.metrics.throughput)
-    curves = with_simulation(settings, curves, seed) if simulated else curves
+) -> tuple[theory_curves.TheoryCurves, SampleStretch, Mapping[str, theory_curves.LoadCurve]]:
+    curves = theory_curves.curves_of(settings)
+    loads = theory_curves.under_three_loads(settings, None if curves.metrics is None else curves.metrics.throughput)
+    curves = theory_curves.with_simulation(settings, curves, seed) if simulated else curves
     return curves, path_of(settings, FIRST_PATH + seed), loads
 
 
@@ -394,8 +364,6 @@ def exported(settings: Settings, link: str) -> str:
         values["formulas"] = formulas_of(settings, metrics)
         values["values"] = [(label, f"{getattr(metrics, name):.4g}") for name, label in QUANTITIES.items()]
         values["values"] += _times(settings)[1:]
-        values["probabilities"] = probabilities(settings, metrics)
-    drawn = diagram(settings, Theme(dark=False))
-    return filled(
-        "explored.html.j2", title=KINDS[settings.kind], diagram=drawn, words=described(settings), link=link, **values
-    )
+        values["probabilities"] = figures.probabilities(settings, metrics)
+    values |= {"diagram": figures.diagram(settings, Theme(dark=False)), "words": figures.described(settings)}
+    return widgets.filled("explored.html.j2", title=KINDS[settings.kind], link=link, **values)

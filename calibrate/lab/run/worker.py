@@ -14,23 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrate.lab.folder import DISK
+from calibrate.lab.run import event_log
 from calibrate.lab.run.duel import judge, predicted_load, true_rows
-from calibrate.lab.run.event_log import (
-    CLOSED,
-    EVENTS,
-    ORDER,
-    POINT_S,
-    PREDICTION,
-    RAMP_S,
-    REPORT,
-    RESULT,
-    EventLog,
-    EventWriter,
-    first_loads,
-)
+from calibrate.lab.run.event_log import POINT_S, RAMP_S, EventLog, EventWriter, first_loads
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
 from calibrate.prediction.comparison import compare
 from calibrate.prediction.comparison_answer import missed_sentences
@@ -40,6 +29,9 @@ from calibrate.sealing import read_seal
 from measure.errors import MeasureError
 from measure.machine.files import write_durably
 from measure.sweep import Sweep
+
+if TYPE_CHECKING:
+    from measure.known_device.server import Truth
 
 MOST_SEEDS = 10_000
 MEMORY_TRAFFIC = "mix"
@@ -89,11 +81,8 @@ def _known(writer: EventWriter) -> Sweep:
     nbdkit plays it and fio drives it; where one is missing, and elsewhere than on Linux, threads of Python do both.
     """
     from measure.known_device.device_sweep import DeviceSweep
-    from measure.known_device.server import truth_of
-    from qsim import Exponential
 
-    order = writer.order
-    truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
+    order, truth = writer.order, _truth(writer.order)
 
     def measured(loads: Sequence[float]) -> Sweep:
         ordered = DeviceSweep(truth, tuple(int(n) for n in loads), runtime_s=POINT_S, ramp_s=RAMP_S)
@@ -105,6 +94,13 @@ def _known(writer: EventWriter) -> Sweep:
     return measured(order.loads)
 
 
+def _truth(order: Order) -> Truth:
+    from measure.known_device.server import truth_of
+    from qsim import Exponential
+
+    return truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
+
+
 CLOSED_POINT_S, OPEN_POINT_S, OPEN_RAMP_S = 3.0, 12.0, 1.0
 
 
@@ -113,15 +109,13 @@ def _queue(writer: EventWriter) -> Sweep:
     from calibrate.fitting.calibrating import fit
     from calibrate.fitting.fit_file import with_origin
     from measure.known_device.device_sweep import DeviceSweep
-    from measure.known_device.server import truth_of
-    from qsim import Exponential
 
-    order = writer.order
-    truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
+    order, truth = writer.order, _truth(writer.order)
     if not writer.is_sealed:
         depths = (1, 4, 16)
         writer.send("progress", text="a closed test, which the model sees", seconds_left=0.0)
-        closed = DeviceSweep(truth, depths, runtime_s=CLOSED_POINT_S, ramp_s=RAMP_S).run(writer.directory / CLOSED)
+        test = DeviceSweep(truth, depths, runtime_s=CLOSED_POINT_S, ramp_s=RAMP_S)
+        closed = test.run(writer.directory / event_log.CLOSED)
         writer.seal(with_origin(fit(closed, depths), closed))
     planned = DeviceSweep(truth, arrival_rates=order.loads, runtime_s=OPEN_POINT_S, ramp_s=OPEN_RAMP_S)
     return planned.run(writer.sweep_directory, writer.progress)
@@ -175,13 +169,13 @@ def main(directory: Path) -> int:
     """Measure the order in ``directory``, then compute the reveal; returns the exit code."""
     signal.signal(signal.SIGTERM, _stop)
     try:
-        order = Order.read(directory / ORDER)
-        sent = [(e["load"], e["repeat"]) for e in EventLog(directory / EVENTS).of_kind("point")]
+        order = Order.read(directory / event_log.ORDER)
+        sent = [(e["load"], e["repeat"]) for e in EventLog(directory / event_log.EVENTS).of_kind("point")]
         writer = EventWriter(order, directory, sent, _write)
         sweep = measure(writer)
         writer.send("progress", text="working out what is revealed", seconds_left=0.0)
         result = reveal(sweep, directory, order)
-        write_durably(directory / RESULT, json.dumps(result, allow_nan=False).encode())
+        write_durably(directory / event_log.RESULT, json.dumps(result, allow_nan=False).encode())
         writer.send("measured")
     except KeyboardInterrupt:
         return STOPPED
@@ -205,9 +199,9 @@ def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
 
     Raises DataError where there are too few points, MeasureError where the report cannot be written.
     """
-    sealed = read_seal(directory / PREDICTION).fits[0]
+    sealed = read_seal(directory / event_log.PREDICTION).fits[0]
     comparison = compare(sweep) if order.is_queue else compare(sweep, fitted=sealed)
-    write_report([comparison], directory / REPORT, title=order.label)
+    write_report([comparison], directory / event_log.REPORT, title=order.label)
     judged, model = judge(order, sweep), predicted_load(order, sealed)
     said = arrivals_in_words(sealed, sweep) if order.is_queue else " ".join(missed_sentences([comparison]))
     return {

@@ -25,10 +25,8 @@ class VisitTimes:
     response: FloatArray
     waiting: FloatArray
     p_wait: FloatArray
-    states: Sequence[States | None] = ()
-    """The distribution of the number at each station, all classes together."""
-    times: Sequence[TimeDistribution | None] = ()
-    """The distribution of the times of a visit to each station."""
+    states: Sequence[States | None] = ()  # the distribution of the number at each station, all classes together
+    times: Sequence[TimeDistribution | None] = ()  # the distribution of the times of a visit to each station
 
 
 def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
@@ -59,20 +57,8 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
     passages = np.where(thinking, 0.0, visits)
 
     def part(name: str, X: float, W: float, Wq: float, U: float, p: float, most: float, **more: Any) -> Metrics:
-        return Metrics.from_times(
-            net,
-            name=name,
-            throughput=X,
-            utilization=min(U, 1.0),
-            Wq=Wq,
-            most=most,
-            service=W - Wq,
-            servers=1,
-            p_wait=p,
-            kind=kind,
-            method=method,
-            **more,
-        )
+        figures = {"throughput": X, "utilization": min(U, 1.0), "Wq": Wq, "most": most, "service": W - Wq, "p_wait": p}
+        return Metrics.from_times(net, name=name, servers=1, kind=kind, method=method, **figures, **more)
 
     everyone = math.inf if net.open_classes else float(net.population)
     circle = [float(each.population or everyone) for each in view.classes]

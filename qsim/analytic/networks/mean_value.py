@@ -41,10 +41,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import BoolArray, FloatArray
-from qsim.analytic.evidence import with_errors
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.networks.product_form import LARGEST_LATTICE
+from qsim.analytic.open.approximations import with_errors
 from qsim.analytic.views import Formula
 from qsim.distributions import Exponential
 from qsim.errors import NoFormulaError, QsimError
@@ -70,20 +70,14 @@ ROUNDS_A_STEP, LEAST_STEP = 1000, 1 / 64
 class _Network:
     """The network as arrays; shapes (stations, classes) unless said otherwise."""
 
-    populations: FloatArray
-    """Shape (classes,)."""
-    think_times: FloatArray
-    """Shape (classes,)."""
+    populations: FloatArray  # shape (classes,)
+    think_times: FloatArray  # shape (classes,)
     visits: FloatArray
     services: FloatArray
-    remaining: FloatArray
-    """Mean remaining service seen by an arrival: services·(1 + scv)/2."""
-    servers: FloatArray
-    """Shape (stations, 1)."""
-    one_queue: BoolArray
-    """Shape (stations, 1): whether the servers share a queue."""
-    in_turn: BoolArray
-    """Shape (stations, 1)."""
+    remaining: FloatArray  # mean remaining service seen by an arrival: services·(1 + scv)/2
+    servers: FloatArray  # shape (stations, 1)
+    one_queue: BoolArray  # shape (stations, 1): whether the servers share a queue
+    in_turn: BoolArray  # shape (stations, 1)
 
     def response(self, present: FloatArray, busy: FloatArray, others: FloatArray) -> FloatArray:
         """W, shape (stations, classes, points), where an arriving class r finds ``present[r]`` customers.
@@ -194,7 +188,7 @@ def _with_errors(view: ClassNetwork) -> str:
 
 
 def errors_of(view: ClassNetwork) -> str:
-    """The key in ``evidence.ERRORS`` of :func:`lattice` for such services."""
+    """The key in ``approximations.ERRORS`` of :func:`lattice` for such services."""
     laws = [law for s in view.stations if s.in_turn for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)
     return "closed FCFS classes" if exponential else "closed FCFS of general services"

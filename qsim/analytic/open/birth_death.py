@@ -173,8 +173,7 @@ class FirstComeTimes(ExactTimes):
     time t is Poisson with mean c·t/S.
     """
 
-    seen: tuple[float, ...]
-    """Probabilities of the number an arrival finds: 0, 1, 2, ..."""
+    seen: tuple[float, ...]  # probabilities of the number an arrival finds: 0, 1, 2,
     service_time: float
     servers: int
 

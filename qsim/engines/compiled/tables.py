@@ -107,8 +107,7 @@ class State(NamedTuple):
     outputs: FloatArray
     """[row, field, column]: row 0 for passages and cycles, the others for stays at the parts of the plan."""
     filled: RowArray
-    last: FloatArray
-    """The time of the last entry of each row of the outputs."""
+    last: FloatArray  # the time of the last entry of each row of the outputs
 
 
 def new_state(plan: Plan, roles: list[Role], variates: FloatArray, times: IntArray, tree: RowArray) -> State:

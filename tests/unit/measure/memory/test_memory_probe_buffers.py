@@ -111,7 +111,7 @@ def test_every_thread_goes_through_a_buffer_of_the_size_asked_for(monkeypatch: p
         used.update(thread.words.nbytes for thread in (chaser, *loaders) if thread is not None)
         return None, ()
 
-    monkeypatch.setattr("measure.memory.probe.measure_together", together)
+    monkeypatch.setattr("measure.memory.threads.measure_together", together)
     bench = Bench(small())
     for point in small().points():
         used.clear()

@@ -125,7 +125,7 @@ def test_waits_alone_have_longer_intervals_in_the_whole_and_its_parts(monkeypatc
         return simulate(model, customers=50_000, seed=1, allow_short=True)
 
     longer = run()
-    monkeypatch.setattr("qsim.engines.run.stretch_above", lambda *_: 1.0)
+    monkeypatch.setattr("qsim.engines.run_length.stretch_above", lambda *_: 1.0)
     plain = run()
     for one, other in ((longer, plain), (longer["a"], plain["a"])):
         for name, (low, high) in other.intervals.items():

@@ -10,7 +10,7 @@ from class_networks import Flow as ClassFlow
 from class_networks import queue_of
 
 from qsim import MG1, MM1K, Deterministic, Empirical, Erlang, Exponential, Gamma, GGc, LogNormal, Weibull, solve
-from qsim.analytic.evidence import with_errors
+from qsim.analytic.open.approximations import with_errors
 from qsim.distributions import Distribution
 
 
