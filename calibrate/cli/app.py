@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
+from inspect import getdoc
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -27,7 +28,6 @@ from calibrate.cli.failures import (
 from calibrate.cli.interrupts import stopping_cleanly
 from qsim.errors import InvalidParameterError
 
-Table = Mapping[str, Mapping[str, str]]
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 _UNITS = ("_bytes", "_percent", "_per_repeat", "_per_s", "_s")
 
@@ -72,23 +72,29 @@ class Command(OptionErrorMixin, TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group of the commands in ``table``: panel of the help -> name -> ``module:function``.
+    """A group of commands, each imported when it is named; the docstring of its function is its help."""
 
-    An empty place stands for a group that is registered with typer itself. The help of a command is its module's
-    ``HELP``, or ``HELP_ADD`` for a function ``add`` that shares its module.
-    """
+    panels: ClassVar[Mapping[str, str]] = {}
+    """Panel -> the names of its commands, with blanks between them."""
 
-    table: ClassVar[Table] = {}
+    @abstractmethod
+    def function_of(self, name: str) -> Any:
+        """The function of the command of that name, imported now; None where there is none."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of the table."""
-        return [name for panel in self.table.values() for name in panel]
+        """The names, panel by panel."""
+        return " ".join(self.panels.values()).split()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, imported now; None where there is none."""
-        for panel, homes in self.table.items():
-            if homes.get(cmd_name) and cmd_name not in self.commands:
-                self.commands[cmd_name] = _command(cmd_name, homes[cmd_name], panel)
+        if cmd_name not in self.commands and (function := self.function_of(cmd_name)) is not None:
+            from calibrate.cli.options import for_typer
+
+            panel = next(panel for panel, names in self.panels.items() if cmd_name in names.split())
+            looks: dict[str, Any] = {"help": folded(getdoc(function) or ""), "rich_help_panel": panel or None}
+            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            alone.command(cmd_name, cls=Command, context_settings=CONTEXT, **looks)(for_typer(function))
+            self.commands[cmd_name] = typer.main.get_command(alone)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -100,30 +106,10 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _command(name: str, home: str, panel: str) -> Any:
-    from calibrate.cli.options import for_typer
-
-    module_name, _, function = home.partition(":")
-    module = import_module(module_name)
-    help_ = folded(getattr(module, f"HELP_{function.upper()}", None) or module.HELP)
-    run = for_typer(getattr(module, function))
-    alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    alone.command(name, cls=Command, help=help_, context_settings=CONTEXT, rich_help_panel=panel or None)(run)
-    return typer.main.get_command(alone)
-
-
 def folded(text: str) -> str:
-    """Join the lines of each paragraph, so that the terminal wraps them; paragraphs after ``\\b`` stay unchanged.
-
-    Square brackets are escaped where they would be read as markup.
-    """
-    paragraphs = []
-    for paragraph in text.strip().split("\n\n"):
-        if paragraph.startswith("\b"):
-            paragraphs.append(paragraph)
-        else:
-            paragraphs.append(" ".join(paragraph.split()))
-    return "\n\n".join(paragraphs)
+    """Join the lines of each paragraph, so that the terminal wraps them; paragraphs after ``\\b`` stay unchanged."""
+    paragraphs = text.strip().split("\n\n")
+    return "\n\n".join(part if part.startswith("\b") else " ".join(part.split()) for part in paragraphs)
 
 
 class ReaderGoneError(Exception):
@@ -131,38 +117,61 @@ class ReaderGoneError(Exception):
 
 
 class Commands(LazyGroup):
-    """The group ``qsim`` itself: panel of the help -> name -> where the command is."""
+    """The group ``qsim`` itself."""
 
-    table: ClassVar[Table] = {
-        "Begin": {
-            "knee": "calibrate.cli.calibration.knee:knee",
-            "demo": "calibrate.cli.teaching.demo:demo",
-            "doctor": "calibrate.cli.measuring.datasets:doctor",
-            "datasets": "calibrate.cli.measuring.datasets:datasets",
-        },
-        "Theory": {
-            "solve": "calibrate.cli.theory.solve:solve",
-            "simulate": "calibrate.cli.theory.solve:simulate",
-            "network": "calibrate.cli.theory.network:network",
-            "trace": "calibrate.cli.theory.trace:trace",
-        },
-        "Measuring": {
-            "measure": "",
-            "watch": "calibrate.cli.calibration.watch:watch",
-            "audit": "calibrate.cli.measuring.audit:audit",
-            "show": "calibrate.cli.measuring.show:show",
-        },
-        "Calibration": {
-            "compare": "calibrate.cli.calibration.compare:compare",
-            "change": "calibrate.cli.calibration.change:change",
-            "fit": "calibrate.cli.calibration.fit:fit",
-            "predict": "calibrate.cli.calibration.predict:predict",
-            "surface": "calibrate.cli.calibration.surface:surface",
-            "fleet": "calibrate.cli.calibration.fleet:fleet",
-            "fit-service": "calibrate.cli.calibration.fit_service:fit_service",
-        },
-        "Teaching": {"lab": "calibrate.cli.teaching.lab:lab", "course": "calibrate.cli.teaching.course:course"},
+    panels: ClassVar[Mapping[str, str]] = {
+        "Begin": "knee demo doctor datasets",
+        "Theory": "solve simulate network trace",
+        "Measuring": "measure watch audit show",
+        "Calibration": "compare change fit predict surface fleet fit-service",
+        "Teaching": "lab course",
     }
+
+    def function_of(self, name: str) -> Any:  # noqa: PLR0912  (a branch a command)
+        """The function of a command, imported now; None where there is none."""
+        found: Any = None
+        match name:
+            case "knee":
+                from calibrate.cli.calibration.knee import knee as found
+            case "demo":
+                from calibrate.cli.teaching.demo import demo as found
+            case "doctor":
+                from calibrate.cli.measuring.datasets import doctor as found
+            case "datasets":
+                from calibrate.cli.measuring.datasets import datasets as found
+            case "solve":
+                from calibrate.cli.theory.solve import solve as found
+            case "simulate":
+                from calibrate.cli.theory.solve import simulate as found
+            case "network":
+                from calibrate.cli.theory.network import network as found
+            case "trace":
+                from calibrate.cli.theory.trace import trace as found
+            case "watch":
+                from calibrate.cli.calibration.watch import watch as found
+            case "audit":
+                from calibrate.cli.measuring.audit import audit as found
+            case "show":
+                from calibrate.cli.measuring.show import show as found
+            case "compare":
+                from calibrate.cli.calibration.compare import compare as found
+            case "change":
+                from calibrate.cli.calibration.change import change as found
+            case "fit":
+                from calibrate.cli.calibration.fit import fit as found
+            case "predict":
+                from calibrate.cli.calibration.predict import predict as found
+            case "surface":
+                from calibrate.cli.calibration.surface import surface as found
+            case "fleet":
+                from calibrate.cli.calibration.fleet import fleet as found
+            case "fit-service":
+                from calibrate.cli.calibration.fit_service import fit_service as found
+            case "lab":
+                from calibrate.cli.teaching.lab import lab as found
+            case "course":
+                from calibrate.cli.teaching.course import course as found
+        return found
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> Any:
         """Run the command line and exit with its code: those of ``EXIT_CODES``."""
@@ -261,17 +270,27 @@ MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this ma
 class Measuring(LazyGroup):
     """``qsim measure``: one command a tool."""
 
-    table: ClassVar[Table] = {
-        "": {
-            "fio": "calibrate.cli.measuring.fio:measure_fio",
-            "drive": "calibrate.cli.measuring.fio:measure_drive",
-            "memory": "calibrate.cli.measuring.memory:measure_memory",
-            "mlc": "calibrate.cli.measuring.memory:measure_mlc",
-            "device": "calibrate.cli.measuring.device:measure_device",
-            "command": "calibrate.cli.measuring.command:measure_command",
-            "suite": "calibrate.cli.measuring.suite:measure_suite",
-        }
-    }
+    panels: ClassVar[Mapping[str, str]] = {"": "fio drive memory mlc device command suite"}
+
+    def function_of(self, name: str) -> Any:
+        """The function of a command, imported now; None where there is none."""
+        found: Any = None
+        match name:
+            case "fio":
+                from calibrate.cli.measuring.fio import measure_fio as found
+            case "drive":
+                from calibrate.cli.measuring.fio import measure_drive as found
+            case "memory":
+                from calibrate.cli.measuring.memory import measure_memory as found
+            case "mlc":
+                from calibrate.cli.measuring.memory import measure_mlc as found
+            case "device":
+                from calibrate.cli.measuring.device import measure_device as found
+            case "command":
+                from calibrate.cli.measuring.command import measure_command as found
+            case "suite":
+                from calibrate.cli.measuring.suite import measure_suite as found
+        return found
 
 
 app = typer.Typer(

@@ -1,12 +1,11 @@
 """Formulas: one file per family, each opening with its theory and its source.
 
 :func:`solve` tries the families in turn and uses the first that applies.  A family is a module with a ``FORMULA``
-(:class:`~qsim.analytic.views.Formula`); adding one means adding a file and a line here.
+(:class:`~qsim.analytic.views.Formula`); adding one means adding a file and naming it here.
 """
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import Any
 
@@ -15,35 +14,46 @@ from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics
 from qsim.models import Network
 
-_NAMES = (
-    "open.mm1",
-    "open.mmc",
-    "open.birth_death:LIMITED_FORMULA",
-    "open.birth_death:LOSS_FORMULA",
-    "open.mdc",
-    "open.mg1",
-    "open.markovian",
-    "open.gimc",
-    "open.birth_death:SPEEDS_FORMULA",
-    "open.disciplines",
-    "open.priorities",
-    "open.split",
-    "open.approximations",
-    "repairman",
-    "networks.product_form",
-    "networks.mean_value",
-    "networks.jackson",
-    "networks.product_form:MIXED_FORMULA",
-)
-"""Modules, or module:name where the formula is not FORMULA: most specific first, approximations last."""
-
 
 @cache
 def formulas() -> tuple[Formula[Any], ...]:
-    """Every family, most specific first; imported on first use, as a fit needs only two of them."""
-    places = (name.partition(":") for name in _NAMES)
-    modules = ((importlib.import_module(f"{__name__}.{module}"), name or "FORMULA") for module, _, name in places)
-    return tuple(getattr(module, name) for module, name in modules)
+    """Every family, most specific first, approximations last; imported on first use: a fit needs only two of them."""
+    from qsim.analytic import repairman
+    from qsim.analytic.networks import jackson, mean_value, product_form
+    from qsim.analytic.open import (
+        approximations,
+        birth_death,
+        disciplines,
+        gimc,
+        markovian,
+        mdc,
+        mg1,
+        mm1,
+        mmc,
+        priorities,
+        split,
+    )
+
+    return (
+        mm1.FORMULA,
+        mmc.FORMULA,
+        birth_death.LIMITED_FORMULA,
+        birth_death.LOSS_FORMULA,
+        mdc.FORMULA,
+        mg1.FORMULA,
+        markovian.FORMULA,
+        gimc.FORMULA,
+        birth_death.SPEEDS_FORMULA,
+        disciplines.FORMULA,
+        priorities.FORMULA,
+        split.FORMULA,
+        approximations.FORMULA,
+        repairman.FORMULA,
+        product_form.FORMULA,
+        mean_value.FORMULA,
+        jackson.FORMULA,
+        product_form.MIXED_FORMULA,
+    )
 
 
 def find_formula(network: Network) -> Formula[Any] | None:

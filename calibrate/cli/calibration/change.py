@@ -21,20 +21,6 @@ from qsim.result import table
 if TYPE_CHECKING:
     from calibrate import Change
 
-HELP = """Say whether a device became slower or faster between two sweeps, at every load that both have.
-
-The verdict is slower, faster, same or undecided, and says what would have been seen. No model is fitted. Several NEW
-are each compared with OLD, in one table. One sweep does not show what moves between sweeps: some percent are assumed,
-and --old measures them.
-
-\b
-Examples:
-qsim change old-firmware/ new-firmware/
-qsim change before.csv after.csv --series read --fail-on slower:20%
-qsim change old1/ new/ --old old2/ --old old3/ --at 16,32
-qsim change kernel-6.1/ kernel-6.6/ kernel-6.12/
-"""
-
 SLOWER = "slower:"
 LEVEL = 0.95
 ORDER = ("slower", "undecided", "faster", "same")
@@ -63,7 +49,19 @@ def change(
         "CHECK", slower, "Exit with 3 where it is slower by more, as slower:5%; with 4 where that is undecided."
     ),
 ) -> CommandResult:
-    """Compare every curve that both have; exit with 3 or 4 where it is slower than allowed, or may be."""
+    """Say whether a device became slower or faster between two sweeps, at every load that both have.
+
+    The verdict is slower, faster, same or undecided, and says what would have been seen. No model is fitted. Several
+    NEW are each compared with OLD, in one table. One sweep does not show what moves between sweeps: some percent are
+    assumed, and --old measures them.
+
+    \b
+    Examples:
+    qsim change old-firmware/ new-firmware/
+    qsim change before.csv after.csv --series read --fail-on slower:20%
+    qsim change old1/ new/ --old old2/ --old old3/ --at 16,32
+    qsim change kernel-6.1/ kernel-6.6/ kernel-6.12/
+    """
     try:
         found = _compared([old, *(again or [])], new, columns, series, at or ())
     except measure.DataError as error:

@@ -36,22 +36,6 @@ if TYPE_CHECKING:
     from calibrate.report.compared.devices import SideBySide
     from calibrate.report.view import Section
 
-
-HELP = """Calibrate on a few points, predict the others, and report what is missed.
-
-Without --use it calibrates on depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads on the
-smallest, a middle one and the largest. Datasets are corrected by what their audit proves. Several DATA (directories, or
-files of a curve each) are devices side by side, the first the baseline; files of single points are one device. A fit of
-one kind of load predicts another: qsim fit closed/ --out fit.json, then compare open/ --prediction fit.json.
-
-\b
-Examples:
-qsim compare sweep/ --use 1,32 --report report.html
-qsim compare --dataset 003-ssd-read --details
-qsim compare old-drive/ new-drive/ --report both.html
-qsim compare tonight/ --prediction yesterday.json --fail-on error
-"""
-
 MORE = "--details: parameters, every point;   --report report.html: plots"
 OWN, NOT_COMPARED = "a prediction brings its own calibration", "not compared"
 
@@ -71,7 +55,21 @@ def compare(
     details: o.Details = False,
     fail_on: o.FailOn = None,
 ) -> CommandResult:
-    """Load, compare every series or the one named, print, report, check."""
+    """Calibrate on a few points, predict the others, and report what is missed.
+
+    Without --use it calibrates on depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads on the
+    smallest, a middle one and the largest. Datasets are corrected by what their audit proves. Several DATA
+    (directories, or files of a curve each) are devices side by side, the first the baseline; files of single points are
+    one device. A fit of one kind of load predicts another: qsim fit closed/ --out fit.json, then compare open/
+    --prediction fit.json.
+
+    \b
+    Examples:
+    qsim compare sweep/ --use 1,32 --report report.html
+    qsim compare --dataset 003-ssd-read --details
+    qsim compare old-drive/ new-drive/ --report both.html
+    qsim compare tonight/ --prediction yesterday.json --fail-on error
+    """
     from calibrate.models.choice import model_named
 
     if model is not None:

@@ -227,18 +227,6 @@ def fit_document(
     }
 
 
-HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with 90 % intervals.
-
-DATA under different kinds of load (depths, users who think, rates) are one device, and calibrate one curve.
-
-\b
-Examples:
-qsim fit sweep/ --use 1,32 --out fit.json
-qsim fit closed/ open/
-qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
-"""
-
-
 def fit(
     *,
     data: o.Data = None,
@@ -251,7 +239,16 @@ def fit(
     slo: o.Objective = None,
     details: o.Details = False,
 ) -> CommandResult:
-    """Fit every series, or the one named, and keep the fits."""
+    """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with 90 % intervals.
+
+    DATA under different kinds of load (depths, users who think, rates) are one device, and calibrate one curve.
+
+    \b
+    Examples:
+    qsim fit sweep/ --use 1,32 --out fit.json
+    qsim fit closed/ open/
+    qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
+    """
     source = DataSource(data or (), dataset, columns)
     if model is not None:
         from calibrate.models.choice import model_named

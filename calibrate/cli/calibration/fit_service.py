@@ -22,21 +22,6 @@ from qsim.result import labelled
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times
 
-HELP = """Fit laws of service times to the latencies of the smallest load, and rank them.
-
-Takes the histogram (json+) of the smallest load where there is one, else percentiles; or a list of latencies, one a
-line, in a file or from stdin (-). Exponential, gamma, Weibull, lognormal, Burr XII, hyperexponential and mixtures of
-lognormals, each also after a fixed time, ranked by BIC.
-
-\b
-Examples:
-qsim fit-service sweep/ --details
-cut -d, -f3 requests.csv | qsim fit-service -
-qsim fit-service --dataset 002-ssd-tails --requests 10k
-qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
-qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s --service fitted:law.json
-"""
-
 MOST_REQUESTS = 1e15
 """The largest number of requests; counts are exact below 2^53."""
 
@@ -74,7 +59,20 @@ def fit_service(
     out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
     details: bool = flag("--details", "Also print every family, and the parameters of the best."),
 ) -> CommandResult:
-    """Load, fit each series or the one named, print, keep the law."""
+    """Fit laws of service times to the latencies of the smallest load, and rank them.
+
+    Takes the histogram (json+) of the smallest load where there is one, else percentiles; or a list of latencies, one a
+    line, in a file or from stdin (-). Exponential, gamma, Weibull, lognormal, Burr XII, hyperexponential and mixtures
+    of lognormals, each also after a fixed time, ranked by BIC.
+
+    \b
+    Examples:
+    qsim fit-service sweep/ --details
+    cut -d, -f3 requests.csv | qsim fit-service -
+    qsim fit-service --dataset 002-ssd-tails --requests 10k
+    qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
+    qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s --service fitted:law.json
+    """
     if out is not None:
         check_new(out)
     if percentiles is not None:

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from calibrate.report.view import Section
     from measure.findings import Finding
 
-HELP = """Fit thousands of drives: one table, and the odd ones.
-
-Each file, and each folder, in DIR is a measurement of one drive, of any kind that qsim reads. A drive is odd where its
-throughput at some load is further from that of its like (same curve, model, firmware) than chance allows.
-
-\b
-Examples:
-qsim fleet sweeps/
-qsim fleet rack1/ rack2/ --out fleet.csv --report fleet.html
-qsim fleet sweeps/ --workers -1 --out fleet.parquet
-qsim fleet /shared/sweeps/ --scheduler tcp://10.0.0.1:8786
-"""
-
 
 @conflicts("--scheduler", "--workers", because="the scheduler has workers of its own")
 def fleet(
@@ -47,7 +34,18 @@ def fleet(
     workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
     scheduler: str | None = option("ADDRESS", None, "Fit on Dask's workers, which see the same files: its scheduler."),
 ) -> CommandResult:
-    """Read, fit, print, write."""
+    """Fit thousands of drives: one table, and the odd ones.
+
+    Each file, and each folder, in DIR is a measurement of one drive, of any kind that qsim reads. A drive is odd where
+    its throughput at some load is further from that of its like (same curve, model, firmware) than chance allows.
+
+    \b
+    Examples:
+    qsim fleet sweeps/
+    qsim fleet rack1/ rack2/ --out fleet.csv --report fleet.html
+    qsim fleet sweeps/ --workers -1 --out fleet.parquet
+    qsim fleet /shared/sweeps/ --scheduler tcp://10.0.0.1:8786
+    """
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
     if out is not None:

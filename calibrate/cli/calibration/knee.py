@@ -33,27 +33,6 @@ if TYPE_CHECKING:
     from measure.command import CommandPlan, CommandPoint
     from measure.fio.plan import FioPlan, FioPoint
 
-HELP = """Say where queueing starts, in fifteen seconds: on a drive, or on anything that a command measures.
-
-One fio process measures every depth for about 1.4 s; where fio is not installed, qsim's own probe does. While the last
-doubling of the depth still adds 5 % of throughput, deeper ones follow, as long as all takes at most a quarter more than
---seconds. The points are an ordinary sweep: --out keeps them for qsim compare, predict and fit. With another --block,
---read or --jobs, the same directory holds a curve for each; the answer is about the one just asked for.
-
-With --run, the command runs at 1, 2, 4, ... in place of {N} while throughput grows. Its output is read as qsim show
-reads it: wrk, ab, hey, oha, pgbench, sysbench, redis-benchmark, fio and others, else its last line of JSON, or of CSV
-under a header, with throughput (1/s) and latency (s), or units in the names: iops,lat_us. {rate} is arrivals a second.
-
-TARGET: as for qsim measure fio.
-
-\b
-Examples:
-qsim knee .
-qsim knee /mnt/drive --block 128KiB --out quick --report knee.html
-qsim knee /dev/nvme0n1 --allow read --slo 1ms
-qsim knee --run 'wrk -t1 -c{N} -d2s --latency http://127.0.0.1:8080/'
-"""
-
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 DEEPEST = 1024
 RUNS = 0.8
@@ -89,7 +68,28 @@ def knee(
     out: Path | None = option("DIR", parsing.path, "Keep the points in this directory, an ordinary sweep."),
     page: Page,
 ) -> CommandResult:
-    """Measure the loads, fit all points, print the knee."""
+    """Say where queueing starts, in fifteen seconds: on a drive, or on anything that a command measures.
+
+    One fio process measures every depth for about 1.4 s; where fio is not installed, qsim's own probe does. While the
+    last doubling of the depth still adds 5 % of throughput, deeper ones follow, as long as all takes at most a quarter
+    more than --seconds. The points are an ordinary sweep: --out keeps them for qsim compare, predict and fit. With
+    another --block, --read or --jobs, the same directory holds a curve for each; the answer is about the one just asked
+    for.
+
+    With --run, the command runs at 1, 2, 4, ... in place of {N} while throughput grows. Its output is read as qsim show
+    reads it: wrk, ab, hey, oha, pgbench, sysbench, redis-benchmark, fio and others, else its last line of JSON, or of
+    CSV under a header, with throughput (1/s) and latency (s), or units in the names: iops,lat_us. {rate} is arrivals a
+    second.
+
+    TARGET: as for qsim measure fio.
+
+    \b
+    Examples:
+    qsim knee .
+    qsim knee /mnt/drive --block 128KiB --out quick --report knee.html
+    qsim knee /dev/nvme0n1 --allow read --slo 1ms
+    qsim knee --run 'wrk -t1 -c{N} -d2s --latency http://127.0.0.1:8080/'
+    """
     from calibrate.cli.calibration import knee_answer
 
     asked = knee_answer.Asked(slo, out, page, started=time.monotonic())

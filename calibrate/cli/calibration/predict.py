@@ -151,23 +151,6 @@ def _changed_table(scenario: Scenario, present: Prediction, changed: Prediction)
     return "\n".join([*first, "", table(header, rows, left=0)])
 
 
-HELP = """Predict throughput and response time, with bands, and the knee.
-
-From a fit, from points of DATA, or from a data sheet before any run.
-
-\b
-Examples:
-qsim predict fit.json --at 1,8,64
-qsim predict sweep/ --use 1,32 --seal before.json
-qsim predict sweep/ --use 1 --peak-iops 600k
-qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
-qsim predict sweep/ --at 60%
-qsim predict sweep/ --at 2k/s,8k/s
-qsim predict sweep/ --at 10..200users:think=1s
-qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
-qsim predict wrk-runs/ --at 1..500 --slo 300ms --target 5k/s --what-if workers=4:8
-"""
-
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
 MOST_OUTSTANDING = 1e5
 """The largest load: a larger one is probably a time without its unit."""
@@ -232,7 +215,22 @@ def predict(
     page: Page,
     details: o.Details = False,
 ) -> CommandResult:
-    """Read the fit, calibrate one, or take the data sheet, and predict."""
+    """Predict throughput and response time, with bands, and the knee.
+
+    From a fit, from points of DATA, or from a data sheet before any run.
+
+    \b
+    Examples:
+    qsim predict fit.json --at 1,8,64
+    qsim predict sweep/ --use 1,32 --seal before.json
+    qsim predict sweep/ --use 1 --peak-iops 600k
+    qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
+    qsim predict sweep/ --at 60%
+    qsim predict sweep/ --at 2k/s,8k/s
+    qsim predict sweep/ --at 10..200users:think=1s
+    qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
+    qsim predict wrk-runs/ --at 1..500 --slo 300ms --target 5k/s --what-if workers=4:8
+    """
     if seal is not None:
         from calibrate.sealing import check_unsealed
 

@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     from calibrate.surface import SurfaceComparison
     from calibrate.surface.explored import ExploredSurface
 
-
-HELP = """Predict a drive over block size, share of reads, depth and jobs.
-
-Calibrates on a few points, the ends of what varies and those that narrow the bands most, and compares the others with
-what was measured. With --budget, DATA is a target that is measured, at the places that say most.
-
-\b
-Examples:
-qsim surface --dataset 001-ssd
-qsim surface sweep/ --use "block=4KiB,64KiB read=0,100 depth=1,32" --at "block=16KiB read=70 depth=1..64"
-qsim surface . --budget 60s --at "block=4KiB,64KiB read=0,50,100 depth=1..64"
-qsim surface --dataset 004-ssd-block-size --use "block=4KiB,512KiB" --ask 0
-"""
-
 MORE = "--details: every point, parameters, knees;   --report FILE: plots"
 UNSTEADY = ("drift-within-run", "outlier")
 """Checks whose findings make a run unreliable for a surface."""
@@ -85,7 +71,18 @@ def surface(
     details: bool = flag("--details", "Also print every point, parameter and knee."),
     page: Page,
 ) -> CommandResult:
-    """Load, calibrate, predict, print, write, check."""
+    """Predict a drive over block size, share of reads, depth and jobs.
+
+    Calibrates on a few points, the ends of what varies and those that narrow the bands most, and compares the others
+    with what was measured. With --budget, DATA is a target that is measured, at the places that say most.
+
+    \b
+    Examples:
+    qsim surface --dataset 001-ssd
+    qsim surface sweep/ --use "block=4KiB,64KiB read=0,100 depth=1,32" --at "block=16KiB read=70 depth=1..64"
+    qsim surface . --budget 60s --at "block=4KiB,64KiB read=0,50,100 depth=1..64"
+    qsim surface --dataset 004-ssd-block-size --use "block=4KiB,512KiB" --ask 0
+    """
     if budget is not None:
         return _measured(data or (), budget, at, out, allow, page, details=details)
     from calibrate.fitting.calibrating import matters

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from measure.formats.block_device_counts import DeviceInterval
     from measure.watching import Lost
 
-HELP = """Watch a device at work: throughput, response time, requests outstanding, and where that is on its curve.
-
-Reads the kernel's counters (/proc/diskstats) every second. Nothing is written to the device, no request is sent to it,
-and no root is needed. Ctrl-C ends it.
-
-\b
-Examples:
-qsim watch nvme0n1
-qsim watch nvme0n1 --fit fit.json
-qsim watch sda sdb --for 1h --record watched.csv
-qsim watch nvme0n1 --for 10s --json
-"""
-
 WHY = {"gone": "is gone", "reset": "counts from zero again; this interval is left out"}
 
 LEAST_S, MOST_S = 0.1, 3600.0
@@ -70,7 +57,18 @@ def watch(
     record: Path | None = option("FILE", parsing.path, "Also store every interval in a new CSV file."),
     as_json: bool = flag("--json", "Print a JSON document in SI units for each interval, on a line of its own."),
 ) -> None:
-    """Print and record every interval, and summarise at the end."""
+    """Watch a device at work: throughput, response time, requests outstanding, and where that is on its curve.
+
+    Reads the kernel's counters (/proc/diskstats) every second. Nothing is written to the device, no request is sent to
+    it, and no root is needed. Ctrl-C ends it.
+
+    \b
+    Examples:
+    qsim watch nvme0n1
+    qsim watch nvme0n1 --fit fit.json
+    qsim watch sda sdb --for 1h --record watched.csv
+    qsim watch nvme0n1 --for 10s --json
+    """
     if for_ is not None and for_ < every:
         raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
 

@@ -20,18 +20,6 @@ from calibrate.cli.data import (
 from calibrate.cli.options import Columns, Data, Dataset, FailOn, Series, flag
 from measure.units import counted
 
-HELP = """Check measurements against Little's law, with the likely cause of each finding.
-
-Each finding has its evidence, a hypothesis tested on all points, and the measurement that would settle it.
-
-\b
-Examples:
-qsim audit sweep/
-qsim audit fio-output.json --fail-on warning
-qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
-qsim audit --dataset 004-ssd-depth
-"""
-
 
 def audit(
     data: Data = None,
@@ -41,7 +29,17 @@ def audit(
     details: bool = flag("--details", "Also print what would explain and settle each note."),
     fail_on: FailOn = None,
 ) -> CommandResult:
-    """Load, audit, print the findings."""
+    """Check measurements against Little's law, with the likely cause of each finding.
+
+    Each finding has its evidence, a hypothesis tested on all points, and the measurement that would settle it.
+
+    \b
+    Examples:
+    qsim audit sweep/
+    qsim audit fio-output.json --fail-on warning
+    qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
+    qsim audit --dataset 004-ssd-depth
+    """
     source = DataSource(data or (), dataset, columns)
     findings, unchecked = _findings(source, series)
     title = source.title if source.dataset is None else f"{source.title} as published"

@@ -19,21 +19,18 @@ if TYPE_CHECKING:
     from measure.datasets import DatasetInfo
 
 
-HELP_DATASETS = """List the published tables that come with qsim, or describe one of them.
-
-Each can be compared, fitted and audited without hardware: qsim compare --dataset NAME.
-
-\b
-Examples:
-qsim datasets
-qsim datasets 003-ssd-read
-"""
-
-
 def datasets(
     name: Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, help="Describe this one.")] = None,
 ) -> CommandResult:
-    """List the catalogue or describe one dataset."""
+    """List the published tables that come with qsim, or describe one of them.
+
+    Each can be compared, fitted and audited without hardware: qsim compare --dataset NAME.
+
+    \b
+    Examples:
+    qsim datasets
+    qsim datasets 003-ssd-read
+    """
     from measure.datasets import about, dataset_names
 
     if name is None:
@@ -82,19 +79,16 @@ def _load(info: DatasetInfo) -> str:
     return info.load_kind.replace("_", " ") if info.curve else "(no curve)"
 
 
-HELP_DOCTOR = """Say what this machine has for measuring, what each missing part costs, and how to get it.
-
-Nothing here is needed to solve, simulate, or compare published tables.
-
-\b
-Examples:
-qsim doctor
-qsim doctor --json
-"""
-
-
 def doctor() -> CommandResult:
-    """Look at the machine and print the parts."""
+    """Say what this machine has for measuring, what each missing part costs, and how to get it.
+
+    Nothing here is needed to solve, simulate, or compare published tables.
+
+    \b
+    Examples:
+    qsim doctor
+    qsim doctor --json
+    """
     from measure.machine.host import doctor as parts_of_machine
     from measure.machine.host import host_facts
 

@@ -14,17 +14,6 @@ from measure.units import counted, format_duration, format_rate
 if TYPE_CHECKING:
     from measure.known_device.server import Truth
 
-HELP = """Measure a device whose truth is known: c servers and a law of service times of your choice.
-
-nbdkit serves it and fio drives it. Its truth is stored with the points: qsim compare shows it next to each estimate.
-
-\b
-Examples:
-qsim measure device --servers 4 --service deterministic:2ms --out four
-qsim measure device --service exponential:2ms --utilizations .3,.5,.7 --runtime 60s --out mm1
-qsim measure device --servers 4 --service lognormal:2ms:scv=2 --queues per-server --depths 1..32 --out dies
-"""
-
 ONE = "a sweep varies one of them"
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32))
 
@@ -60,7 +49,17 @@ def measure_device(
     seed: int = option("N", parsing.whole, "Seed of the random times.", default=1, shown=True),
     output: PlanOrRun,
 ) -> CommandResult:
-    """Draw the device, plan, say what will be done, do it, print the points."""
+    """Measure a device whose truth is known: c servers and a law of service times of your choice.
+
+    nbdkit serves it and fio drives it. Its truth is stored with the points: qsim compare shows it next to each
+    estimate.
+
+    \b
+    Examples:
+    qsim measure device --servers 4 --service deterministic:2ms --out four
+    qsim measure device --service exponential:2ms --utilizations .3,.5,.7 --runtime 60s --out mm1
+    qsim measure device --servers 4 --service lognormal:2ms:scv=2 --queues per-server --depths 1..32 --out dies
+    """
     import qsim
     from measure.known_device.device_sweep import DeviceSweep
     from measure.known_device.server import Queueing, truth_of

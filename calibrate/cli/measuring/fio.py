@@ -18,36 +18,6 @@ if TYPE_CHECKING:
     from measure.fio.plan import FioPlan, FioPoint
     from measure.sweep import Sweep
 
-HELP = """Measure a drive with fio over queue depths or arrival rates; each point is stored as it finishes.
-
-With --depths N requests stay outstanding (closed); with --arrival-rates they arrive as a Poisson process (open). All
-combinations of what is listed are measured.
-
-TARGET is a directory on the drive, or a new file: qsim fills a test file and removes it at the end. An existing file or
-a device is read only with --allow read, and a device written only with --allow write=NAME.
-
-\b
-Examples:
-qsim measure fio /mnt/drive --out sweep
-qsim measure fio /mnt/drive --depths 1,4,16,64 --block 4KiB,16KiB --read 100,70,0 --out mixed
-qsim measure fio /mnt/drive --depths auto:6 --out knee
-qsim measure fio /mnt/drive --arrival-rates 500,1k,2k --out open
-"""
-
-HELP_MEASURE_DRIVE = """Measure a drive with qsim's own probe where fio is not installed; each point is stored.
-
-Threads keep N requests outstanding by direct reads or writes (closed). The probe measures how many requests it could
-hand over, and warns where a point needs more than half of that. The points are read like those of qsim measure fio,
-which also varies jobs and arrival rates.
-
-TARGET: as for qsim measure fio, without network block devices.
-
-\b
-Examples:
-qsim measure drive . --out sweep
-qsim measure drive /mnt/drive --depths 1,4,16,64 --block 4KiB,64KiB --read 100,70 --out mixed
-"""
-
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32, 64))
 DEFAULT_RUNTIME_S = 5.0
 AUTO_DEPTHS = 6
@@ -142,7 +112,21 @@ def measure_fio(
     drive: DriveOptions,
     output: PlanOrRun,
 ) -> CommandResult:
-    """Plan, say what will be done, do it, print the points."""
+    """Measure a drive with fio over queue depths or arrival rates; each point is stored as it finishes.
+
+    With --depths N requests stay outstanding (closed); with --arrival-rates they arrive as a Poisson process (open).
+    All combinations of what is listed are measured.
+
+    TARGET is a directory on the drive, or a new file: qsim fills a test file and removes it at the end. An existing
+    file or a device is read only with --allow read, and a device written only with --allow write=NAME.
+
+    \b
+    Examples:
+    qsim measure fio /mnt/drive --out sweep
+    qsim measure fio /mnt/drive --depths 1,4,16,64 --block 4KiB,16KiB --read 100,70,0 --out mixed
+    qsim measure fio /mnt/drive --depths auto:6 --out knee
+    qsim measure fio /mnt/drive --arrival-rates 500,1k,2k --out open
+    """
     if isinstance(depths, Auto):
         return _measure(target, *_adaptive(requests, jobs, depths.most, repeats), runtime, repeats, drive, output)
     return _measure(target, requests.at(depths, arrival_rates, jobs), None, runtime, repeats, drive, output)
@@ -160,7 +144,19 @@ def measure_drive(
     drive: DriveOptions,
     output: PlanOrRun,
 ) -> CommandResult:
-    """Measure with the probe, over depths alone."""
+    """Measure a drive with qsim's own probe where fio is not installed; each point is stored.
+
+    Threads keep N requests outstanding by direct reads or writes (closed). The probe measures how many requests it
+    could hand over, and warns where a point needs more than half of that. The points are read like those of qsim
+    measure fio, which also varies jobs and arrival rates.
+
+    TARGET: as for qsim measure fio, without network block devices.
+
+    \b
+    Examples:
+    qsim measure drive . --out sweep
+    qsim measure drive /mnt/drive --depths 1,4,16,64 --block 4KiB,64KiB --read 100,70 --out mixed
+    """
     from measure.fio.fio_command import PROBE
 
     return _measure(target, requests.at(depths), None, runtime, repeats, drive, output, PROBE)

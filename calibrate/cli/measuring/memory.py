@@ -14,18 +14,6 @@ from measure.units import CACHE_LINE_BYTES, counted, format_duration
 if TYPE_CHECKING:
     from measure.memory.plan import MemoryPlan
 
-HELP = """Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
-
-One thread chases pointers; the others load the memory and idle for a delay after each burst.
-
-\b
-Examples:
-qsim measure memory --out memory
-qsim measure memory --traffic read,3:1,1:1 --out mixes --dry-run
-qsim measure memory --buffers 16KiB..1GiB --out caches
-"""
-
-
 _traffics = parsing.parser(lambda text: parsing.Words(traffic.name for traffic in parse_traffics(text)))
 
 
@@ -58,7 +46,16 @@ def measure_memory(
     ),
     output: PlanOrRun,
 ) -> CommandResult:
-    """Plan, say what will be done, do it, print the points."""
+    """Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
+
+    One thread chases pointers; the others load the memory and idle for a delay after each burst.
+
+    \b
+    Examples:
+    qsim measure memory --out memory
+    qsim measure memory --traffic read,3:1,1:1 --out mixes --dry-run
+    qsim measure memory --buffers 16KiB..1GiB --out caches
+    """
     from measure.memory.probe import plan_buffers, plan_memory, run_memory
 
     counts = None if loaders is None else [int(n) for n in loaders]
@@ -81,17 +78,6 @@ def measure_memory(
     )
 
 
-HELP_MEASURE_MLC = """Measure the loaded latency of memory with Intel MLC, where it is installed.
-
-Each combination of mix and buffer is stored before the next begins. As root, MLC switches the hardware prefetchers off
-while it measures latency.
-
-\b
-Examples:
-qsim measure mlc --out mlc
-qsim measure mlc --mixes R,W5,W6 --out mixes --dry-run
-"""
-
 MIXES = ("R", *(f"W{number}" for number in range(2, 13)))
 
 
@@ -109,7 +95,16 @@ def measure_mlc(
     repeats: int = option("N", parsing.whole, "Rounds over all runs.", default=1, shown=True),
     output: PlanOrRun,
 ) -> CommandResult:
-    """Plan, say what will be done, do it, print the points."""
+    """Measure the loaded latency of memory with Intel MLC, where it is installed.
+
+    Each combination of mix and buffer is stored before the next begins. As root, MLC switches the hardware prefetchers
+    off while it measures latency.
+
+    \b
+    Examples:
+    qsim measure mlc --out mlc
+    qsim measure mlc --mixes R,W5,W6 --out mixes --dry-run
+    """
     from measure.mlc import plan_mlc, run_mlc
 
     sizes = None if buffers is None else [int(b) for b in buffers]

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from measure import Sweep
     from measure.formats.tables.latencies import LatencyTable
 
-HELP = """Show what was measured as tables and plots, with its audit: no prediction.
-
-What varies in the data decides what is drawn: curves with their knee, heat maps over size and mix, IOPS and MB/s over
-the block size with their crossover, reads and writes apart, percentiles. Each sweep is a section. A table of latencies
-alone is shown too.
-
-\b
-Examples:
-qsim show course/ --report measured.html
-qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --json
-qsim show --dataset 001-ssd --datasheet read=400k,write=118k --report sheet.html
-"""
-
 MOST_ROWS = 12
 """The most rows of a table that are shown without ``--details``."""
 
@@ -73,7 +60,18 @@ def show(
     page: Page,
     details: bool = flag("--details", "Also print every point and every finding."),
 ) -> CommandResult:
-    """Load every source, print its tables, write the page."""
+    """Show what was measured as tables and plots, with its audit: no prediction.
+
+    What varies in the data decides what is drawn: curves with their knee, heat maps over size and mix, IOPS and MB/s
+    over the block size with their crossover, reads and writes apart, percentiles. Each sweep is a section. A table of
+    latencies alone is shown too.
+
+    \b
+    Examples:
+    qsim show course/ --report measured.html
+    qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --json
+    qsim show --dataset 001-ssd --datasheet read=400k,write=118k --report sheet.html
+    """
     if not data and not dataset:
         raise wrong_usage(
             "give DATA (a file or a directory), or a published table: --dataset 004-ssd-mix (see qsim datasets)"

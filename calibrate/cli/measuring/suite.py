@@ -27,25 +27,6 @@ if TYPE_CHECKING:
     from measure.suites.runs import SuitePlan, SuiteResults
     from measure.units import Figure
 
-HELP = """Measure what a report on a drive wants, by name, and write its tables and plots.
-
-\b
-baseline     one request at a time: mean, deviation, p95, p99
-block-size   throughput and latency over the block size
-mix          every mix of reads and writes at several sizes
-depth        throughput and latency over depths, and the knee
-tails        p50 to p99.9 over depths
-rate         latency of requests that arrive by themselves (open loop)
-course       all of them
-
-TARGET: as for qsim measure fio. Run the same command again to resume.
-
-\b
-Examples:
-qsim measure suite course /mnt/drive --out course --budget 10min
-qsim measure suite course /mnt/drive --quick --plan
-"""
-
 
 @conflicts("--quick", "--budget")
 def measure_suite(
@@ -62,7 +43,24 @@ def measure_suite(
     drive: FileOptions,
     output: PlanOrRun,
 ) -> CommandResult:
-    """Plan, measure every suite, print the tables, write the page."""
+    """Measure what a report on a drive wants, by name, and write its tables and plots.
+
+    \b
+    baseline     one request at a time: mean, deviation, p95, p99
+    block-size   throughput and latency over the block size
+    mix          every mix of reads and writes at several sizes
+    depth        throughput and latency over depths, and the knee
+    tails        p50 to p99.9 over depths
+    rate         latency of requests that arrive by themselves (open loop)
+    course       all of them
+
+    TARGET: as for qsim measure fio. Run the same command again to resume.
+
+    \b
+    Examples:
+    qsim measure suite course /mnt/drive --out course --budget 10min
+    qsim measure suite course /mnt/drive --quick --plan
+    """
     from calibrate.report.measured import measured
     from measure.suites.runs import plan_suites, run_suites
 

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from calibrate.report.view import FrontPage, Section
     from measure.suites.runs import SuiteResults
 
-HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
-
-Baselines, block sizes, mixes, depths, tails, arrival rates, memory under load, caches: their tables and plots for this
-machine, audited, with a prediction for each sweep, and the method with the exact commands. The time it takes is said
-first; run the same command again to resume.
-
-\b
-Examples:
-qsim course --disk /mnt/drive --out course --plan
-qsim course --disk /mnt/drive --out course --budget 10min
-"""
-
 MODELLING = "a minute or two for the models"
 
 
@@ -46,7 +34,17 @@ def course(
     drive: FileOptions,
     dry_run: DryRun = False,
 ) -> CommandResult:
-    """Plan, say how long it takes, measure, model, write the page."""
+    """The course in one command: measure the memory and a drive as the course reports did, and write the report.
+
+    Baselines, block sizes, mixes, depths, tails, arrival rates, memory under load, caches: their tables and plots for
+    this machine, audited, with a prediction for each sweep, and the method with the exact commands. The time it takes
+    is said first; run the same command again to resume.
+
+    \b
+    Examples:
+    qsim course --disk /mnt/drive --out course --plan
+    qsim course --disk /mnt/drive --out course --budget 10min
+    """
     if disk is None:
         raise wrong_usage("--disk is missing: name a directory on the drive")
     page = None if dry_run and out is None else _page(out)

@@ -29,19 +29,6 @@ if TYPE_CHECKING:
     from calibrate import Comparison
     from calibrate.report.view import Section
 
-HELP = """Measure this machine, predict its curves from a few points, and write a report.
-
-The knee of its disk, with fio or qsim's own probe where fio is missing, in a test file in a temporary folder that
-is removed at the end; then its memory. Where no disk has a knee up to depth 256, a device of known truth is measured
-too, and with fio and nbdkit also under Poisson arrivals, which its closed test predicts. Takes a minute or two. The
-points and report.html are stored in ./qsim-demo; run the same command again to resume.
-
-\b
-Examples:
-qsim demo
-qsim demo --quick --out try
-"""
-
 STEPS = 4
 NO_KNEE_FROM = 256
 """A disk whose throughput still grows at this depth has no knee that a demo could show."""
@@ -73,7 +60,18 @@ def demo(
     ),
     quick: bool = flag("--quick", "Fewer and shorter points, once each: seconds, not minutes."),
 ) -> CommandResult:
-    """Run the four steps and give the verdicts."""
+    """Measure this machine, predict its curves from a few points, and write a report.
+
+    The knee of its disk, with fio or qsim's own probe where fio is missing, in a test file in a temporary folder that
+    is removed at the end; then its memory. Where no disk has a knee up to depth 256, a device of known truth is
+    measured too, and with fio and nbdkit also under Poisson arrivals, which its closed test predicts. Takes a minute or
+    two. The points and report.html are stored in ./qsim-demo; run the same command again to resume.
+
+    \b
+    Examples:
+    qsim demo
+    qsim demo --quick --out try
+    """
     started = time.monotonic()
     pace, page = QUICK if quick else FULL, page_in(out)
     sweeps: dict[str, measure.Sweep] = {}

@@ -16,18 +16,6 @@ from calibrate.cli.interrupts import raise_if_interrupted
 from calibrate.cli.options import flag, option
 from qsim.installed import install_hint
 
-HELP = """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.
-
-A local web page for a class. It stores everything in one folder, and nothing on the page can name another. It listens
-on this machine only; with --host, others can connect with the printed token.
-
-\b
-Examples:
-qsim lab
-qsim lab --folder class --no-browser --port 0
-qsim lab --host 0.0.0.0
-"""
-
 PORT = 8050
 PORTS = 2**16
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
@@ -51,7 +39,17 @@ def lab(
     port: int = option("N", parsing.whole, "The port; 0 takes a free one.", default=PORT, shown=True),
     no_browser: bool = flag("--no-browser", "Do not open a browser."),
 ) -> None:
-    """Serve the page until interrupted."""
+    """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.
+
+    A local web page for a class. It stores everything in one folder, and nothing on the page can name another. It
+    listens on this machine only; with --host, others can connect with the printed token.
+
+    \b
+    Examples:
+    qsim lab
+    qsim lab --folder class --no-browser --port 0
+    qsim lab --host 0.0.0.0
+    """
     if not 0 <= port < PORTS:
         raise ValueError(f"port is {port}; it must be from 0 to {PORTS - 1}")
     try:

@@ -219,26 +219,6 @@ class _Reading:
             raise ValueError(f"{what} is too large") from error
 
 
-HELP = """Solve or simulate a network of stations that a FILE describes.
-
-A FILE is TOML or JSON with tables stations.NAME (service=, or delay=; servers=, visits=, discipline=, queues=, speeds=,
-priority=), with customers (16 that circulate, or "200/s" from outside) and, if visits do not say it, with routing.NAME:
-probabilities of going on. Where they enter: arrivals = { s1 = "4/s", s2 = "5/s" }; without routing they leave from
-there. Several classes: customers.CLASS, routing.CLASS.NAME. Visits are counts: 12 is twelve, 2.5 two or three, 0.3 a
-chance; "geometric:12" any number of mean 12.
-
-A station may be a calibrated device: device="fit.json" (or what a tool wrote), or idle_latency= and peak= of a data
-sheet, with visits=. --clients N tells what an application of such stations does, with 90 % bands; with arrivals the
-bands are those at their rate.
-
-\b
-Examples:
-qsim network app.toml --clients 1..500 --slo 300ms --report app.html
-qsim network drive.toml --explain
-qsim network drive.toml --simulate --customers 1e6 --seed 1
-"""
-
-
 @requires("--slo", "--clients")
 @requires("--report", "--clients")
 @conflicts("--clients", "--explain", because="they are about one number of customers")
@@ -257,7 +237,24 @@ def network(
     page: Page,
     details: bool = flag("--details", "Also print each class at each station."),
 ) -> CommandResult:
-    """Read the network, solve or simulate it, as a whole and station by station, or over the clients."""
+    """Solve or simulate a network of stations that a FILE describes.
+
+    A FILE is TOML or JSON with tables stations.NAME (service=, or delay=; servers=, visits=, discipline=, queues=,
+    speeds=, priority=), with customers (16 that circulate, or "200/s" from outside) and, if visits do not say it, with
+    routing.NAME: probabilities of going on. Where they enter: arrivals = { s1 = "4/s", s2 = "5/s" }; without routing
+    they leave from there. Several classes: customers.CLASS, routing.CLASS.NAME. Visits are counts: 12 is twelve, 2.5
+    two or three, 0.3 a chance; "geometric:12" any number of mean 12.
+
+    A station may be a calibrated device: device="fit.json" (or what a tool wrote), or idle_latency= and peak= of a data
+    sheet, with visits=. --clients N tells what an application of such stations does, with 90 % bands; with arrivals the
+    bands are those at their rate.
+
+    \b
+    Examples:
+    qsim network app.toml --clients 1..500 --slo 300ms --report app.html
+    qsim network drive.toml --explain
+    qsim network drive.toml --simulate --customers 1e6 --seed 1
+    """
     written = read_network(file)
     model, with_units = written.network, written.has_units
     if clients is not None:

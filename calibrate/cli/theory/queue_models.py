@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import getdoc
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -21,7 +22,7 @@ import typer
 import qsim
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import OptionGroup, option
+from calibrate.cli.options import OptionGroup, Run, option
 from calibrate.cli.parsing import Quantity
 from measure.units import parse_count, parse_duration
 
@@ -304,7 +305,12 @@ def model_name(text: str) -> str:
     return name
 
 
-MODELS_HELP = "\n".join(f"{m.name:<5} {m.kendall:<8} {m.what}" for m in MODELS.values())
+def listing_models(command: Run) -> Run:
+    """Put every model with its meaning into the help of a command, in place of MODELS."""
+    models = "\n".join(f"{m.name:<5} {m.kendall:<8} {m.what}" for m in MODELS.values())
+    command.__doc__ = (getdoc(command) or "").replace("MODELS", models)
+    return command
+
 
 ModelName: TypeAlias = Annotated[
     str, typer.Argument(metavar="MODEL", parser=model_name, help="One of the models listed above.")

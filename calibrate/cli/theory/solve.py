@@ -17,7 +17,14 @@ from calibrate.cli.console import CommandResult, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.options import option, shared
 from calibrate.cli.progress import simulating
-from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, hinting_at_units, queue_of
+from calibrate.cli.theory.queue_models import (
+    Explain,
+    ModelName,
+    QueueOptions,
+    hinting_at_units,
+    listing_models,
+    queue_of,
+)
 from measure.units import format_duration, format_rate, significant
 
 if TYPE_CHECKING:
@@ -59,24 +66,8 @@ OVER = {"W": "the share of customers that take longer, waiting and service", "Wq
 UNKNOWN = "not known by formula: qsim simulate estimates it"
 MINUTE, HOUR = 60.0, 3600.0
 
-HELP_SOLVE = f"""Solve a queue by formula.
 
-Rates and times are in any consistent unit (16, 0.05), or carry units (20k/s, 80us); then results are in seconds.
-
-\b
-Models:
-{MODELS_HELP}
-
-\b
-Examples:
-qsim solve mm1 --arrival-rate 16 --service-rate 20
-qsim solve mmcn --population 64 --service 80us --servers 32
-qsim solve mm1 --arrival-rate 10k/s --service 80us --quantiles 0.5,0.99
-qsim solve mg1 --arrival-rate 10k/s --service lognormal:80us:scv=2
-qsim solve mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --explain
-"""
-
-
+@listing_models
 def solve(
     model: ModelName,
     options: QueueOptions,
@@ -84,7 +75,22 @@ def solve(
     over: Over = None,
     explain: Explain = False,
 ) -> CommandResult:
-    """Build the queue that the options describe, solve it, print it."""
+    """Solve a queue by formula.
+
+    Rates and times are in any consistent unit (16, 0.05), or carry units (20k/s, 80us); then results are in seconds.
+
+    \b
+    Models:
+    MODELS
+
+    \b
+    Examples:
+    qsim solve mm1 --arrival-rate 16 --service-rate 20
+    qsim solve mmcn --population 64 --service 80us --servers 32
+    qsim solve mm1 --arrival-rate 10k/s --service 80us --quantiles 0.5,0.99
+    qsim solve mg1 --arrival-rate 10k/s --service lognormal:80us:scv=2
+    qsim solve mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --explain
+    """
     given = options.of(model)
     queue = queue_of(given)
     asked = AskedTimes(quantiles or (), over or parsing.Times())
@@ -92,18 +98,6 @@ def solve(
         return solved(queue, with_units=asked.with_units(given), explain=explain, asked=asked)
     except qsim.NoFormulaError as error:
         raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {model}, with the same options") from error
-
-
-HELP_SIMULATE = """Simulate a queue to its steady state, with 95 % confidence intervals.
-
-A run too short for a steady state is refused; its estimate is in the error. Models: those of qsim solve --help.
-
-\b
-Examples:
-qsim simulate mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --customers 1e7
-qsim simulate mg1 --arrival-rate 10k/s --service lognormal:80us:scv=2 --customers 1e7
-qsim simulate mmcn --population 64 --service 80us --servers 32 --seed 1 --engine reference
-"""
 
 
 def simulate(
@@ -114,7 +108,16 @@ def simulate(
     engine: Engine = "compiled",
     over: Over = None,
 ) -> CommandResult:
-    """Build the queue that the options describe, simulate it, print it."""
+    """Simulate a queue to its steady state, with 95 % confidence intervals.
+
+    A run too short for a steady state is refused; its estimate is in the error. Models: those of qsim solve --help.
+
+    \b
+    Examples:
+    qsim simulate mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --customers 1e7
+    qsim simulate mg1 --arrival-rate 10k/s --service lognormal:80us:scv=2 --customers 1e7
+    qsim simulate mmcn --population 64 --service 80us --servers 32 --seed 1 --engine reference
+    """
     given = options.of(model)
     asked = AskedTimes(QUANTILES, over or parsing.Times())
     return simulated(queue_of(given), customers, seed, engine, with_units=asked.with_units(given), asked=asked)

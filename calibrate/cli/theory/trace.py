@@ -25,23 +25,6 @@ if TYPE_CHECKING:
 
 FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
 
-HELP = f"""Work through a queue customer by customer: one table row each, from arrival to finish.
-
-The times are random, as in qsim simulate, unless you give your own with --gaps and --times. Below the table are its
-averages, the model's long-run values to compare them with, and Little's law. --report draws a strip for each customer:
-its wait, then its service. Customers are served in order of arrival,
-and any number can wait.
-
-\b
-Models: {", ".join(FOLLOWED)} (see qsim solve --help).
-
-\b
-Examples:
-qsim trace mm1 --arrival-rate .8 --service-rate 1 --customers 10
-qsim trace mmc --arrival-rate 20k/s --service 80us --servers 2 --customers 8 --events
-qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2 --report strip.html
-"""
-
 GIVEN = "--gaps and --times say when each customer comes and how long it takes"
 MOST_PRINTED, MOST_LISTED = 1000, 10_000
 _LARGEST_SUM = 2.0**53  # beyond it sums of last decimals are not exact
@@ -72,7 +55,21 @@ def trace(
     *,
     page: Page,
 ) -> CommandResult:
-    """Build the queue, draw or take the times, follow the customers, print the table."""
+    """Work through a queue customer by customer: one table row each, from arrival to finish.
+
+    The times are random, as in qsim simulate, unless you give your own with --gaps and --times. Below the table are its
+    averages, the model's long-run values to compare them with, and Little's law. --report draws a strip for each
+    customer: its wait, then its service. Customers are served in order of arrival, and any number can wait.
+
+    \b
+    Models: mm1, mmc, md1, mdc, mg1, mgc, gg1, ggc (see qsim solve --help).
+
+    \b
+    Examples:
+    qsim trace mm1 --arrival-rate .8 --service-rate 1 --customers 10
+    qsim trace mmc --arrival-rate 20k/s --service 80us --servers 2 --customers 8 --events
+    qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2 --report strip.html
+    """
     given = options.of(model)
     if model not in FOLLOWED:
         raise wrong_usage(f"{model} is not followed by hand; there are {', '.join(FOLLOWED)}")
