@@ -411,10 +411,7 @@ def _measured(sweep: Sweep, column: str, loads: Array) -> Mapping[Quantity, Mask
 def _judged(
     kind: Load, series: str, loads: Array, sweeps: Sequence[Mapping[Quantity, Mask]]
 ) -> tuple[Sequence[Quantity], Array, str]:
-    """The figures to judge by, the loads where all ``sweeps`` measured them, and words where these are not the usual.
-
-    Raises NotMeasuredError where there is no such load.
-    """
+    """The figures to judge by, the loads where all ``sweeps`` measured them, and words where they are not the usual."""
     wanted = usual(kind)
     known = {q: np.logical_and.reduce([measured[q] for measured in sweeps]) for q in COLUMNS}
     known[SPEED] = np.logical_and.reduce(list(known.values()))

@@ -92,10 +92,7 @@ class Written:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The result of a command: the same values as text and as JSON, built only when printed.
-
-    With them go the files that were ``written``, and the check or part that ``failed``.
-    """
+    """The result of a command: the same values as text and as JSON, built only when printed."""
 
     text: Callable[[], str]
     document: Callable[[], Mapping[str, Any]]

@@ -97,10 +97,7 @@ def known_dataset(name: str, what: str = "--dataset") -> str:
 
 
 def known_series(names: Sequence[str], series: str | None, device: str = "") -> tuple[str, ...]:
-    """The selected curves among ``names``: the one named, or all; CommandError listing them for an unknown one.
-
-    ``device`` is named where there are several.
-    """
+    """The selected curves among ``names``: the one named, or all; CommandError listing them for an unknown one."""
     if series is not None and series not in names:
         raise wrong_usage(f"--series: {f'{device}: ' if device else ''}{not_one_of(series, names)}")
     return tuple(names) if series is None else (series,)
@@ -109,10 +106,7 @@ def known_series(names: Sequence[str], series: str | None, device: str = "") -> 
 def of_each(
     names: Iterable[str], make: Callable[[str], T], refusal: str = "not fitted", device: str = ""
 ) -> tuple[dict[str, T], dict[str, str]]:
-    """Results of ``make`` by name, and reasons of failures by name, which are warned of.
-
-    DataError from the first failure where all fail. ``device`` is named where there are several.
-    """
+    """Results of ``make`` by name, and reasons of failures by name, which are warned of."""
     found: dict[str, T] = {}
     errors: dict[str, measure.DataError] = {}
     for name in names:
@@ -179,10 +173,7 @@ def could_not_check(unchecked: Sequence[str]) -> str:
 
 
 def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], source: str) -> str:
-    """The audit in a line: what was corrected or computed, then numbers of errors and warnings by check.
-
-    Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
-    """
+    """The audit in a line: what was corrected or computed, then numbers of errors and warnings by check."""
     audited = dict.fromkeys(f for f in findings if f.check not in OF_FITS)
     changed = [f"{check}: {text}" for check in CHANGED if (text := _changes(audited, check))]
     counts, found = list[str](), 0

@@ -30,10 +30,7 @@ EXIT_CODES: Mapping[int, str] = {
 
 
 class CommandError(Exception):
-    """A failure with its message for the user.
-
-    ``details`` go into the JSON document of the error, ``fields`` into the error itself.
-    """
+    """A failure with its message for the user."""
 
     def __init__(
         self,

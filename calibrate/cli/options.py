@@ -37,10 +37,7 @@ def option(
     default: Any = None,
     shown: str | bool = False,
 ) -> Any:
-    """The default of a parameter: an option that ``parser`` reads (None: text).
-
-    ``shown`` is what the help shows as its default, True for the value itself.
-    """
+    """The default of a parameter: an option that ``parser`` reads (None: text)."""
     return typer.Option(default, *names, metavar=metavar, parser=parser, help=about, show_default=shown)
 
 
@@ -184,10 +181,7 @@ class Page(OptionGroup):
     def write(
         self, sections: Callable[[], Sequence[Section]], title: str = "", front: FrontPage | None = None
     ) -> Written:
-        """Write the page; one with a ``front`` also as a PDF, where a browser is installed.
-
-        Raises MeasureError where a file is in the way, or cannot be written or drawn.
-        """
+        """Write the page; one with a ``front`` also as a PDF, where a browser is installed."""
         if self.report is None:
             return Written()
         from calibrate.report.page import write_sections

@@ -55,10 +55,7 @@ class Bar:
         self._show(done, _left(elapsed * (1 - done) / done) if 0 < done < 1 else "")
 
     def points(self, done: int, total: int, seconds_left: float, text: str) -> None:
-        """Show that ``done`` of ``total`` points are measured, and ``text``, the present one.
-
-        The ``opening`` is said at the first call, when nothing stands in the way of the measurement any more.
-        """
+        """Show that ``done`` of ``total`` points are measured, and ``text``, the present one."""
         raise_if_interrupted()
         if self._opening:
             remark(self._opening)

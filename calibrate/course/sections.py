@@ -18,7 +18,8 @@ from calibrate.fitting.readings import ninety_among
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.prediction.comparison_answer import missed_sentences
 from calibrate.report import surface_section
-from calibrate.report.compared import Evidence, compared_section, evidence_of
+from calibrate.report.compared import compared_section
+from calibrate.report.compared import views_of as compared_views_of
 from calibrate.report.measured import MeasuredData, measured, section_of, views_of
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View, shown
 from calibrate.surface import compare_surface, surface_points
@@ -87,10 +88,7 @@ def measured_peak(series: str, comparisons: Iterable[Comparison]) -> MeasuredPea
 
 
 def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: float = 0.0) -> FrontPage:
-    """The front of a course's sections; ``apart`` are workloads that two of its suites measured differently.
-
-    ``moves`` is the relative standard deviation of a figure between its suites, which the intervals include.
-    """
+    """The front of a course's sections; ``apart`` are workloads that two of its suites measured differently."""
     curves = [curve for s in sections for curve in s.curves]
     drive = next((c for c in curves if isinstance(c.comparison.points.load_type, ClosedLoad)), None)
     memory = next((c for c in curves if isinstance(c.comparison.points.load_type, MemoryLoad)), None)
@@ -117,10 +115,7 @@ def _view(whole: ComparedCurve) -> View:
 
 
 def _figures(compared: Comparison, peak: MeasuredPeak | None, moves: float = 0.0) -> list[KeyFigure]:
-    """What was measured of a curve, each figure with its prediction: where 90 % is reached, the peak, the idle latency.
-
-    Of a memory the last two, at its longest delay. A figure whose points were not measured is left out.
-    """
+    """Of a curve where 90 % is reached, the peak, the idle latency: each as measured, with its prediction."""
     fit = replace(compared.fit, between_runs=max(compared.fit.between_runs, moves))
     load, series, found = fit.load_type, compared.series, []
     if peak is not None:
@@ -299,8 +294,8 @@ def curve_part(shown: MeasuredData, use: Sequence[float] | None = None) -> Secti
         return Section(f"{shown.title}: not predicted", (), notes=(note,), name=f"{shown.name}-not-predicted")
     wrong = {c.series: "; ".join(_mistakes(c)) for c in done if _mistakes(c)}
     refused |= {series: f"the points contradict themselves: {why}" for series, why in wrong.items()}
-    evidence = [_evidence(c, shown.sweep) for c in done if c.series not in wrong]
-    return compared_section(f"{shown.title}: predicted from a few points", evidence, refused)
+    curves = [_curve(c, shown.sweep) for c in done if c.series not in wrong]
+    return compared_section(f"{shown.title}: predicted from a few points", curves, refused)
 
 
 def surface_part(shown: MeasuredData) -> Section | None:
@@ -328,13 +323,12 @@ def _mistakes(comparison: Comparison) -> list[str]:
     return [f.message for f in comparison.audit if f.contradicts and f.check != _NOISE]
 
 
-def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
-    """What the page shows with a curve: its tails where the histograms allow."""
+def _curve(comparison: Comparison, sweep: Sweep) -> ComparedCurve:
+    """What the page shows of a curve: its tails where the histograms allow."""
     try:
-        return evidence_of(comparison, sweep, tails=fitted_tails(comparison.fit, sweep, comparison.series))
+        return compared_views_of(comparison, fitted_tails(comparison.fit, sweep, comparison.series))
     except DataError as error:
-        found = evidence_of(comparison, sweep)
-        return replace(found, left_out={**found.left_out, "the tails": str(error)})
+        return compared_views_of(comparison, left_out=[f"the tails: {error}"])
 
 
 _UNPREDICTED = "Nothing is predicted here: no part of it tells of another."

@@ -148,10 +148,7 @@ def _fitted_by_worker(home: Path, path: Path) -> tuple[list[FittedCurve], str]:
 
 
 def _fitted(path: Path) -> tuple[list[FittedCurve], str]:
-    """Every curve of a measurement that can be fitted, and why others cannot or files in it are not read.
-
-    Neither for a file that is no measurement.
-    """
+    """Every curve of a measurement that can be fitted, and why others cannot or files in it are not read."""
     try:
         if path.is_file():
             read_measurement(path, path.name)

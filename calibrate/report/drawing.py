@@ -91,6 +91,14 @@ class Drawing:
         """Lines or points."""
         self.data.append({"type": "scatter", **_merged({}, trace)})
 
+    def add_line(self, x: Any, y: Any, name: str, line: Mapping[str, Any], **more: Any) -> None:
+        """A line through ``x`` and ``y`` (m,)."""
+        self.add_scatter(x=x, y=y, mode="lines", name=name, line=line, **more)
+
+    def add_points(self, x: Any, y: Any, name: str, marker: Mapping[str, Any], **more: Any) -> None:
+        """Points at ``x`` and ``y`` (m,)."""
+        self.add_scatter(x=x, y=y, mode="markers", name=name, marker=marker, **more)
+
     def add_band(self, x: Array, low: Array, high: Array, colour: str, opacity: float = 0.15, **more: Any) -> None:
         """The shade between ``low`` and ``high`` (m,) along ``x``."""
         ends = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
@@ -100,7 +108,7 @@ class Drawing:
 
     def add_to_legend(self, name: str, line: Mapping[str, Any]) -> None:
         """Add an entry to the legend alone, for a shape, which is not a trace."""
-        self.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name)
+        self.add_line([None], [None], name, line)
 
     def add_upright(self, x: float, line: Mapping[str, Any]) -> None:
         """A line from bottom to top at ``x``."""
@@ -216,10 +224,7 @@ def ticks(places: Iterable[float], texts: Iterable[str] | None = None) -> dict[s
 
 
 def time_axis(seconds: Array, axis: Axis, name: str = "response time") -> dict[str, Any]:
-    """What a logarithmic axis of times changes where its numbers grow long: each power of ten in its own unit.
-
-    So it says 10 ms and not 10,000 µs.
-    """
+    """What a logarithmic axis of times changes where its numbers grow long: each power of ten in its own unit."""
     if axis.factor * seconds.max() < _LONG:
         return {}
     low, high = np.log10([seconds[seconds > 0].min(), seconds.max()])

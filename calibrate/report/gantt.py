@@ -46,12 +46,11 @@ def gantt_view(path: SamplePath, factor: float = 1.0, unit: str = "") -> View:
         several = len(np.unique(path.server)) > 1
         name = f"served by server {one + 1}" if several else "served"
         _add(figure, name, numbers[mine], start[mine], finish[mine], {"color": PALETTE[int(one) % len(PALETTE)]})
-    figure.add_scatter(
-        x=arrival,
-        y=numbers,
-        mode="markers",
-        name="arrives",
-        marker={"symbol": "line-ns-open", "size": 12, "color": INK, "line": {"width": 2, "color": INK}},
+    figure.add_points(
+        arrival,
+        numbers,
+        "arrives",
+        {"symbol": "line-ns-open", "size": 12, "color": INK, "line": {"width": 2, "color": INK}},
     )
     return View("gantt", "Each customer's wait and service", _said(path, factor, unit, shown), path.to_frame(), figure)
 

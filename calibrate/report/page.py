@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared import compared_section, evidence_of
+from calibrate.report.compared import compared_section, views_of
 from calibrate.report.compared.curve_views import curve_output
 from calibrate.report.drawing import DARK
 from calibrate.report.view import FrontPage, Section, View
@@ -49,7 +49,7 @@ def write_report(
 ) -> Path:
     """Write the report of one sweep to ``path``; see ``write_sections``."""
     heading = title or (comparisons[0].points.source if comparisons else "")
-    section = compared_section(heading, [evidence_of(c) for c in comparisons], refused)
+    section = compared_section(heading, [views_of(c) for c in comparisons], refused)
     return write_sections([section], path, title=heading)
 
 
@@ -149,7 +149,7 @@ PICTURES = (
 
 
 def _shortened(shown: dict[str, Any], left: set[str]) -> dict[str, Any]:
-    """The printed part of a section: one plot of each curve, or of them all and those ``left`` to print, or its table.
+    """The printed part of a section: its first plot and those ``left`` to print, or its table.
 
     What it prints is taken out of ``left``.
     """
@@ -199,10 +199,7 @@ def _view(view: View, anchor: str) -> dict[str, Any]:
 
 
 def csv_text(view: View) -> str:
-    """A view's data: a header, columns in SI units, a row each; floats to six digits.
-
-    pandas writes the same in three times as long.
-    """
+    """A view's data: a header, columns in SI units, a row each; floats to six digits."""
     written, table = io.StringIO(), view.table
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(plain_cell(str(name)) for name in table.columns)

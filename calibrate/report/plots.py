@@ -80,10 +80,10 @@ def service_figure(fit: ServiceFit) -> Figure:
     at = np.geomspace(ends[ends > 0].min() / 2, 2 * ends.max(), _POINTS)
     axis = latency_axis(np.array([fit.times.quantile(0.5)]), "service time")
     figure = empty_figure(axis.title, "share of requests done by then", log_x=True)
-    figure.add_scatter(x=axis.of(ends), y=shares, mode="markers", name="observed", marker=marker(GREY))
+    figure.add_points(axis.of(ends), shares, "observed", marker(GREY))
     below, low, high = fit.best.precision.below(at)
     figure.add_band(axis.of(at), low, high, BLUE, name="90 % interval", showlegend=True)
-    figure.add_scatter(x=axis.of(at), y=below, mode="lines", name=fit.best.name, line=solid(BLUE))
+    figure.add_line(axis.of(at), below, fit.best.name, solid(BLUE))
     return figure.to_plotly()
 
 

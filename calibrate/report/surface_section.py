@@ -159,9 +159,7 @@ def _curves(points: SurfacePoints, surface: Surface, used: Mask, drawn_at: Place
         figure.add_band(
             at, axis.of(drawn.throughput_low_per_s), axis.of(drawn.throughput_high_per_s), colour, legendgroup=name
         )
-        figure.add_scatter(
-            x=at, y=axis.of(drawn.throughput_per_s), mode="lines", name=name, legendgroup=name, line=solid(colour)
-        )
+        figure.add_line(at, axis.of(drawn.throughput_per_s), name, solid(colour), legendgroup=name)
         for known, symbol, how in ((True, "square", "calibrated on"), (False, "circle-open", "held out")):
             chosen = here & np.isclose(places.block_bytes, block) & (used == known)
             figure.add_scatter(

@@ -193,10 +193,7 @@ class ComparedCurve:
 
 @dataclass(frozen=True)
 class Section:
-    """What stands under one heading: views of it all, then the ``curves`` that were compared, and why others were not.
-
-    ``lead`` says in a sentence what it is for, or the outcome; ``notes`` what to mind.
-    """
+    """What stands under one heading: views of it all, the ``curves`` that were compared, why others were not."""
 
     title: str
     views: Sequence[View] = ()

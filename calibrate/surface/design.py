@@ -86,10 +86,7 @@ def corners(places: Places) -> Mask:
 
 
 def asked(surface: Surface, places: Places, used: Mask, *, drifting: bool = False) -> int | None:
-    """The index of the place to measure next; None where all candidates are used.
-
-    Depths where throughput may decline are not chosen: they are little evidence on the others.
-    """
+    """The index of the place to measure next; None where all candidates are used."""
     fresh = ~used & shallow(places)
     worth = _worth(surface, places, places.at(used), drifting=drifting)[0]
     return first_highest(np.where(fresh, worth, -np.inf)) if fresh.any() else None

@@ -125,27 +125,25 @@ def _side_by_side(devices: Mapping[str, Sequence[Comparison]]) -> Sequence[SideB
 def _sections(title: str, devices: Mapping[str, Device], side_by_side: Sequence[SideBySide]) -> list[Section]:
     """Devices side by side first, where there are several, then each by itself."""
     from calibrate.cli.progress import Bar
-    from calibrate.report.compared import compared_section, evidence_of
+    from calibrate.report.compared import compared_section, views_of
     from calibrate.report.compared.devices import side_section
+    from calibrate.report.compared.simulated import queue_at_work
 
     sections = [side_section(one) for one in side_by_side]
     count, done = sum(len(d.comparisons) for d in devices.values()), 0
     with Bar("gathering what the report shows") as bar:
         for name, device in devices.items():
-            evidence = []
+            curves = []
             for c in device.comparisons:
                 bar.share(done / count)
-                evidence.append(evidence_of(c, device.sweep, tails=device.tails.get(c.series), thorough=True))
+                curves.append(views_of(c, device.tails.get(c.series), queue_at_work(c, device.sweep)))
                 done += 1
-            sections.append(compared_section(name if len(devices) > 1 else title, evidence, device.refused))
+            sections.append(compared_section(name if len(devices) > 1 else title, curves, device.refused))
     return sections
 
 
 def _warn(devices: Mapping[str, Device]) -> None:
-    """Print findings of the importer and findings against a calibration.
-
-    What was corrected or computed is left out: the answer has a line on it.
-    """
+    """Print findings of the importer and findings against a calibration."""
     from calibrate.fitting.calibrating import matters
 
     for device, name in zip(devices.values(), devices if len(devices) > 1 else [""], strict=True):
@@ -176,10 +174,7 @@ def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iter
 
 
 def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource], *, details: bool) -> str:
-    """Three lines, a table, and a line each for sureness, worst point, next load, audit and further options.
-
-    Loads of different kinds have a table each.
-    """
+    """Three lines, a table, and a line each for sureness, worst point, next load, audit and further options."""
     from calibrate.prediction.comparison_answer import MOST_POINTS, answer, answer_table, last_lines
     from measure.auditing.all_checks import not_checked
 
@@ -371,10 +366,7 @@ def calibrated_device(
 def predicted_device(
     source: DataSource, series: str | None, prediction: Path
 ) -> tuple[Device, SealedPrediction | None]:
-    """Every curve of one device against the fit of its name in a file, and the seal; a lone fit is compared with all.
-
-    Points that a sealed prediction was made from are left out. DataError where that leaves none.
-    """
+    """Every curve of one device against the fit of its name in a file (a lone fit against all), and the seal."""
     from calibrate.sealing import SCHEMA
 
     sweep = whole = source.load()
@@ -416,10 +408,7 @@ Curve = tuple["Fit", str, Sequence[float] | None]
 
 
 def simulated_tails(curves: Sequence[Curve], sweep: measure.Sweep | None) -> dict[str, Tails]:
-    """The tails of every curve with histograms, by series; a warning gives the reason where they fail.
-
-    Nothing without a ``sweep``: a fit in a file, or a data sheet, holds no histogram.
-    """
+    """The tails of every curve with histograms, by series; a warning gives the reason where they fail."""
     found: dict[str, Tails] = {}
     if sweep is None or not sweep.latencies:
         return found

@@ -262,10 +262,7 @@ def curve_of(plan: FioPlan, sweep: measure.Sweep) -> measure.Sweep:
 
 
 def _drawn(curve: Mapping[str, tuple[float, float | None]]) -> Table:
-    """The curve as measured until now, for a terminal: a bar for the throughput at each load; N / X where N is known.
-
-    ``curve``: (throughput, N) by the load's name.
-    """
+    """The curve until now for a terminal, (throughput, N) by the load's name: a bar each; N / X where N is known."""
     from rich.table import Table
 
     drawn = Table.grid(padding=(0, 2))

@@ -94,17 +94,13 @@ def answered(sweep: measure.Sweep, asked: Asked, name: str, tool: str, deeper: s
 
 def _sections(sweep: measure.Sweep, name: str, used: Sequence[float]) -> list[Section]:
     """The measured points with the curve through those ``used``, its bands and its knees."""
-    from calibrate.report.compared import compared_section, evidence_of
+    from calibrate.report.compared import compared_section, views_of
 
-    comparison = calibrate.compare(sweep, used)
-    return [compared_section(name, [evidence_of(comparison, sweep)], {})]
+    return [compared_section(name, [views_of(calibrate.compare(sweep, used))])]
 
 
 def robust_fit(sweep: measure.Sweep) -> calibrate.Fit:
-    """The fit to the points of one curve without those that are unsteady or off its course; else to all.
-
-    Nothing is sure of runs of which one was left out.
-    """
+    """The fit to the points of one curve without those that are unsteady or off its course; else to all."""
     kept = on_course(sweep)
     every = calibrate.fit(sweep, kept)
     off = sorted(set(sweep.points["load"]) - set(kept))

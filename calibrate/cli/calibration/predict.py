@@ -162,10 +162,7 @@ MEASURED = "a data sheet describes a drive of which nothing is measured"
 
 @dataclass(frozen=True)
 class PredictedCurve:
-    """A fit with its curve, the number of devices for a rate, and the same for the changed device.
-
-    ``shares`` are those of the peak that the curve was asked for, if any.
-    """
+    """A fit with its curve, the number of devices for a rate, and the same for the changed device."""
 
     fit: Fit
     curve: Prediction

@@ -51,10 +51,7 @@ def audit(
 
 
 def findings_text(name: str, findings: Sequence[measure.Finding], unchecked: Sequence[str], *, details: bool) -> str:
-    """A line on all of the data, then each finding, the worst first; with ``details`` notes are explained, too.
-
-    Where nothing speaks against the data, the line says what could not be looked at (``unchecked``).
-    """
+    """A line on all of the data, then each finding, the worst first; with ``details`` notes are explained, too."""
     counts = Counter[str](f.severity for f in findings)
     worst = next((severity for severity in WORDS if counts[severity]), "info")
     found = ", ".join(counted(counts[severity], word) for severity, word in WORDS.items())

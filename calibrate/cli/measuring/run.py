@@ -242,10 +242,7 @@ def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
 
 
 def points_table(sweep: Sweep, left_out: Collection[float] = ()) -> str:
-    """All points in one table, with their workload where there are several; intervals where points were repeated.
-
-    Those at the loads ``left_out`` of a curve are marked.
-    """
+    """All points in one table, with their workload where there are several; intervals where points were repeated."""
     from calibrate.report.measured.measured_data import measured
     from calibrate.report.measured.shown_columns import text_of, with_ends, with_origin
 

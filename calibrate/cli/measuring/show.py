@@ -165,10 +165,7 @@ def section_text(
     answered: bool = False,
     more: Sequence[str] = (),
 ) -> str:
-    """A section of ``sweep`` as text: the knees unless ``answered`` before, its tables, and the audit of ``source``.
-
-    ``sweep`` is None for latencies alone; ``more`` are lines of the answer.
-    """
+    """A section of ``sweep`` as text: the knees unless ``answered`` before, its tables, and the audit of ``source``."""
     from measure.auditing.all_checks import not_checked
 
     lines = [] if answered else _knee_lines(list(fits.values()))
@@ -215,10 +212,7 @@ def _view_text(view: View, most: int | None) -> str:
 
 
 def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> list[_Shown]:
-    """The files together as one, each sweep of a directory, each dataset, with its source as other commands take it.
-
-    Of several kinds of load each is by itself.
-    """
+    """The files together as one, each sweep of a directory, each dataset, with its source as other commands take it."""
     files = [name for name in data if not (name and Path(name).is_dir())]  # an empty name would be this directory
     folders = [str(p) for name in data if name not in files for p in _sweeps_in(Path(name))]
     sources = [DataSource(names, None, columns) for names in ([files] if files else []) + [[name] for name in folders]]

@@ -109,10 +109,7 @@ def _text(
 
 
 def _answer(results: SuiteResults, fitted: Sequence[Mapping[str, Fit]]) -> list[str]:
-    """The knee where depths were measured, the quickest lone request, the highest throughput and bandwidth.
-
-    The intervals are at least as wide as the suites disagree on what several of them measured.
-    """
+    """The knee where depths were measured, the quickest lone request, the highest throughput and bandwidth."""
     import pandas as pd
 
     from calibrate.fitting.fit_answer import knee_lines, knees_labelled

@@ -205,7 +205,7 @@ def _arrivals(pace: Pace, out: Path, step: str) -> measure.Sweep | str:
 
 
 def _sections(compared: Compared, sweeps: Mapping[str, measure.Sweep]) -> list[Section]:
-    from calibrate.report.compared import compared_section, evidence_of
+    from calibrate.report.compared import compared_section, views_of
     from calibrate.report.predicted import arrivals_view
     from calibrate.report.view import Section
 
@@ -216,7 +216,7 @@ def _sections(compared: Compared, sweeps: Mapping[str, measure.Sweep]) -> list[S
         "memory": "The memory of this machine",
     }
     sections = {
-        name: compared_section(titles[name], [evidence_of(c, sweeps[name]) for c in done], refused)
+        name: compared_section(titles[name], [views_of(c) for c in done], refused)
         for name, (done, refused) in compared.items()
     }
     if "arrivals" in sweeps:

@@ -133,10 +133,7 @@ def simulated(
     details: bool = False,
     asked: AskedTimes = NOTHING,
 ) -> CommandResult:
-    """The model, simulated with a bar, with the exact mean response time where a formula gives it.
-
-    CommandError with the estimate where the run is too short.
-    """
+    """The model, simulated with a bar, with the exact mean response time where a formula gives it."""
     with simulating(f"simulating {model.kendall}") as bar:
         try:
             with hinting_at_units(with_units):
@@ -297,10 +294,7 @@ def _rate(per_second: float, digits: int) -> str:
 
 
 def derivation_document(derivation: Derivation) -> dict[str, Any]:
-    """The same in JSON; a step's ``name`` is the key of the value that it ends in, "" where there is none.
-
-    Of a table that is shortened, the row that stands for those left out is None.
-    """
+    """The same in JSON; a step's ``name`` is the key of the value that it ends in, "" where there is none."""
     from qsim.derivations import Remark
 
     lines = [{"remark": line.text} if isinstance(line, Remark) else asdict(line) for line in derivation.lines]

@@ -58,10 +58,7 @@ _COLUMNS, _GAP, _ROW_GAP, _LETTERS = 3, 0.1, 0.14, 16
 
 
 def latency_against_throughput(comparison: Comparison) -> Drawing:
-    """The latency-bandwidth curve: observed and predicted, calibration and held-out points marked, and the knee.
-
-    Where both axes are predicted from a load, crossbars at the measured loads stand for the bands.
-    """
+    """The latency-bandwidth curve: observed and predicted, calibration and held-out points marked, and the knee."""
     x_axis, y_axis = axes_of([comparison])
     curve, points = comparison.smooth, comparison.points
     log_y = spans_decade(points.response_time_s)
@@ -70,15 +67,7 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
     if isinstance(points.load_type, ThroughputLoad):
         low, high = y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s)
         add_band(figure, x, low, high, comparison.fit.level)
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        name="predicted",
-        line=solid(BLUE),
-        customdata=curve.load,
-        hovertemplate=hover_text(x_axis, y_axis),
-    )
+    figure.add_line(x, y, "predicted", solid(BLUE), customdata=curve.load, hovertemplate=hover_text(x_axis, y_axis))
     if not isinstance(points.load_type, ThroughputLoad):
         _add_crossbars(figure, comparison, x_axis, y_axis)
     if comparison.true_smooth is not None:
@@ -92,12 +81,11 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
     star = x_axis.of(throughput), y_axis.of(response)
     near = bool(throughput[0] <= _REACH * points.throughput_per_s.max())
     known = near and least is not None and most is not None
-    figure.add_scatter(
-        x=star[0],
-        y=star[1],
-        mode="markers",
-        marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
-        name=knee_name(comparison) + _beyond(comparison),
+    figure.add_points(
+        star[0],
+        star[1],
+        knee_name(comparison) + _beyond(comparison),
+        {"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
         error_x=interval(star[0], *x_axis.of(np.array([[least], [most]])), color=ORANGE) if known else None,
     )
     seen = seen[0], y_axis.of(_every_response(comparison))
@@ -119,12 +107,11 @@ def _add_crossbars(figure: Drawing, comparison: Comparison, x_axis: Axis, y_axis
         y_axis.of(v[out]) for v in (found.response_time_s, found.response_time_low_s, found.response_time_high_s)
     )
     look = {"color": faint(BLUE, 0.6), "width": 4, "thickness": 1.5}
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="markers",
-        name=f"held-out loads, {100 * comparison.fit.level:g} % bands",
-        marker=marker(BLUE, "line-ns-open", 9),
+    figure.add_points(
+        x,
+        y,
+        f"held-out loads, {100 * comparison.fit.level:g} % bands",
+        marker(BLUE, "line-ns-open", 9),
         error_x=interval(x, x_low, x_high, **look),
         error_y=interval(y, y_low, y_high, **look),
         hoverinfo="skip",
@@ -149,9 +136,9 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
     figure = load_figure(comparison, axis.title, log_y=rate or spans_decade(points.response_time_s))
     x = scale_of(comparison).at(curve.load)
     add_band(figure, x, axis.of(low), axis.of(high), comparison.fit.level)
-    figure.add_scatter(x=x, y=axis.of(estimate), mode="lines", name="predicted", line=solid(BLUE))
+    figure.add_line(x, axis.of(estimate), "predicted", solid(BLUE))
     for words, bound in _bounds(comparison, curve.load, what):
-        figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=words, line=dashed())
+        figure.add_line(x, axis.of(bound), words, dashed())
     if comparison.true_smooth is not None:
         add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
     figures = ("load", "throughput_per_s" if rate else "latency_s")
@@ -178,7 +165,7 @@ def little_check(comparison: Comparison) -> Drawing:
     in_flight, law = points.throughput_per_s * (points.response_time_s + think), "X·(R + Z)" if think else "X·R"
     figure = load_figure(comparison, f"observed N = {law} ({points.load_type.plural if think else 'requests'})")
     ends = np.array([comparison.points.load.min(), comparison.points.load.max()])
-    figure.add_scatter(x=ends, y=ends, mode="lines", name=f"Little's law: {law} = N asked", line=dashed())
+    figure.add_line(ends, ends, f"Little's law: {law} = N asked", dashed())
     figure.add_scatter(
         x=points.load,
         y=in_flight,
@@ -196,11 +183,7 @@ def little_check(comparison: Comparison) -> Drawing:
 
 
 def misses(comparison: Comparison) -> Drawing:
-    """What the prediction missed against the load, predicted over observed minus one in percent, filled where held out.
-
-    The grey shade is a standard deviation of one repeat, below which no model can come. Of open sweeps, whose
-    throughput is given, the response time alone.
-    """
+    """Predicted over observed minus one in percent over the load, of open sweeps of the response time alone."""
     figure = load_figure(comparison, "predicted / observed - 1 (%)", log_y=False)
     load = scale_of(comparison).at(comparison.points.load)
     noise = comparison.summary().repeat_noise_pct
@@ -213,12 +196,11 @@ def misses(comparison: Comparison) -> Drawing:
         missed.insert(0, ("throughput", comparison.residual_throughput_pct, BLUE, "circle"))
     for name, values, colour, symbol in missed:
         for mask, words, opened in by_use(comparison.held_out):
-            figure.add_scatter(
-                x=load[mask],
-                y=values[mask],
-                mode="markers",
-                name=f"{name}, {words}",
-                marker=outlined(colour, symbol + opened),
+            figure.add_points(
+                load[mask],
+                values[mask],
+                f"{name}, {words}",
+                outlined(colour, symbol + opened),
                 customdata=comparison.points.load[mask],
                 hovertemplate="load %{customdata:.4g}<br>%{y:+.3g} %<extra></extra>",
             )
@@ -236,13 +218,12 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
         curve, points = comparison.smooth, comparison.points
         colour, dash = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]
         label = escape(names[i] if names else comparison.series)
-        figure.add_scatter(
-            x=x_axis.of(curve.throughput_per_s),
-            y=y_axis.of(curve.response_time_s),
-            mode="lines",
-            name=label,
+        figure.add_line(
+            x_axis.of(curve.throughput_per_s),
+            y_axis.of(curve.response_time_s),
+            label,
+            {"color": colour, "dash": dash, "width": 2.5},
             legendgroup=label,
-            line={"color": colour, "dash": dash, "width": 2.5},
         )
         for mask, symbol in ((comparison.held_out, "circle"), (~comparison.held_out, "square-open")):
             figure.add_scatter(
@@ -292,7 +273,7 @@ def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tu
     low, high = axis.of(curve.throughput_low_per_s), axis.of(curve.throughput_high_per_s)
     figure.add_band(x, low, high, BLUE, xaxis=place["xaxis"], yaxis=place["yaxis"])
     predicted = axis.of(curve.throughput_per_s)
-    figure.add_scatter(x=x, y=predicted, mode="lines", line=solid(BLUE), name="predicted", **place)
+    figure.add_line(x, predicted, "predicted", solid(BLUE), **place)
     add_observed(figure, comparison, scale.at(points.load), seen, ("load", "throughput_per_s"), size=6, **place)
     unit = axis.title.partition("(")[2].rstrip(")")
     at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,11 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.comparison_answer import curve_rows, mean_text, points_rows, truth_rows
 from calibrate.report.compared import curve_figures
 from calibrate.report.compared.diagnostics import diagnosis
-from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_at_work, queue_view
+from calibrate.report.compared.simulated import QueueAtWork, add_simulated, queue_view, tail_view
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table, shown
 from measure.findings import SEVERITIES
 from measure.loads import Bandwidth, ClosedLoad, InjectedDelay, MemoryLoad
 from measure.origin import IN_PLOTS, Provenance, by_littles_law, foot_lines, rows_to_judge
-from measure.sweep import Sweep
 from measure.units import counted, format_duration, format_percent
 
 if TYPE_CHECKING:
@@ -49,64 +48,39 @@ _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibr
 _FLOOR = " No model can be expected to come below the grey noise floor."
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """A comparison with its tails, and the simulation of the calibrated device.
-
-    ``left_out`` gives the reason for each part that is missing.
-    """
-
-    comparison: Comparison
-    tails: Tails | None = None
-    queue: QueueAtWork | None = None
-    left_out: Mapping[str, str] = field(default_factory=dict)
-
-
-def evidence_of(
-    comparison: Comparison, sweep: Sweep | None = None, *, tails: Tails | None = None, thorough: bool = False
-) -> Evidence:
-    """What supports ``comparison``, whose sweep was ``sweep``; ``thorough`` simulates its queue where it is closed."""
-    load = comparison.points.load_type
-    simulated = thorough and isinstance(load, ClosedLoad) and not load.thinking_s and comparison.fit.used
-    return Evidence(comparison, tails, queue_at_work(comparison, sweep) if simulated else None)
-
-
-def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[str, str] | None = None) -> Section:
+def compared_section(title: str, curves: Sequence[ComparedCurve], refused: Mapping[str, str] | None = None) -> Section:
     """The curves of one sweep, all in one plot first, and the series that could not be compared, with the reason."""
-    done, curves_shown = [one.comparison for one in evidence], [views_of(one) for one in evidence]
-    first = done[0] if done else None
+    first, provenance = next((one.comparison for one in curves), None), Provenance()
+    if first is not None:
+        provenance = replace(first.provenance, source=first.provenance.source or first.points.source)
     return Section(
         title,
-        _overview(curves_shown) if len(done) > 1 else (),
+        _overview(curves) if len(curves) > 1 else (),
         name="all series",
-        curves=curves_shown,
+        curves=curves,
         refused=refused or {},
-        provenance=Provenance()
-        if first is None
-        else replace(first.provenance, source=first.provenance.source or first.points.source),
+        provenance=provenance,
     )
 
 
-def views_of(evidence: Evidence) -> ComparedCurve:
-    """Every view of one curve that ``evidence`` has something for."""
-    comparison = evidence.comparison
+def views_of(
+    comparison: Comparison, tails: Tails | None = None, queue: QueueAtWork | None = None, left_out: Sequence[str] = ()
+) -> ComparedCurve:
+    """Every view of one curve, with its tails and its simulated queue; ``left_out`` says why a part is missing."""
     residuals, words = curve_figures.misses(comparison), _RESIDUALS + _floor(comparison) + diagnosis(comparison)
     main = [*_curves(comparison), View("residuals-load", "Residuals", words, comparison.to_frame(), residuals)]
-    if evidence.queue is not None and len(evidence.queue.queue.load):
-        add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
-        main.append(queue_view(evidence.queue))
-    if evidence.tails is not None:
-        from calibrate.report.compared.simulated import tail_view  # which simulates
-
-        main.append(tail_view(evidence.tails))
+    if queue is not None and len(queue.queue.load):
+        add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), queue)
+        main.append(queue_view(queue))
+    if tails is not None:
+        main.append(tail_view(tails))
     checks = [_little(comparison)] if isinstance(comparison.points.load_type, ClosedLoad) else []
-    left_out = tuple(f"{what}: {why}" for what, why in evidence.left_out.items())
     if comparison.models:
         checks.append(_ladder(comparison))
-    return ComparedCurve(comparison, tuple(main), tuple(checks), left_out)
+    return ComparedCurve(comparison, tuple(main), tuple(checks), tuple(left_out))
 
 
-def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
+def _overview(found: Sequence[ComparedCurve]) -> tuple[View, ...]:
     """The table of all curves, all of them in one plot, and beyond a handful a small plot of each."""
     done = [one.comparison for one in found]
     header, rows = curve_rows(done)

@@ -69,10 +69,7 @@ def _spread(load: Array, missed: Array) -> str:
 
 
 def _influence(load: Array, missed: Array) -> str:
-    """By Cook's distance from the line through the misses in the order of their loads, held against Cook's own limit.
-
-    The limit is the median of F: without such a point the line would leave the middle half of its confidence region.
-    """
+    """By Cook's distance from the line through the misses over the order of their loads, and Cook's own limit."""
     from scipy.special import fdtri
     from statsmodels.regression.linear_model import OLS
 

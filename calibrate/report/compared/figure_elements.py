@@ -66,9 +66,7 @@ def add_band(figure: Drawing, x: Array, low: Array, high: Array, level: float) -
 
 def add_true(figure: Drawing, x: Array, y: Array) -> None:
     """The curve of the device's own queue, where it is known; nothing where it has no steady state."""
-    figure.add_scatter(
-        x=x, y=np.where(np.isfinite(y), y, np.nan), mode="lines", name="the truth", line={**solid(GREEN), "dash": "dot"}
-    )
+    figure.add_line(x, np.where(np.isfinite(y), y, np.nan), "the truth", {**solid(GREEN), "dash": "dot"})
 
 
 def add_observed(
@@ -81,10 +79,7 @@ def add_observed(
     size: float = 11,
     **place: str,
 ) -> None:
-    """The measured points (m,): held out as filled circles, calibrated on as open squares.
-
-    Those of which one of the ``figures`` drawn was not measured have its mark above.
-    """
+    """The measured points (m,): held out as filled circles, calibrated on as open squares."""
     for mask, words, opened in by_use(comparison.held_out):
         figure.add_scatter(
             x=x[mask],
@@ -99,10 +94,7 @@ def add_observed(
 
 
 def with_marks(comparison: Comparison, mask: Mask, figures: Sequence[str]) -> dict[str, Any]:
-    """How the measured points of ``mask`` are drawn: with the marks of their ``figures`` above, where there are any.
-
-    A latency that a law gave is a point of its own (``add_computed``).
-    """
+    """How the measured points of ``mask`` are drawn: with the marks of their ``figures`` above, where there are any."""
     table = comparison.measured[mask]
     drawn = table["latency_origin"].map(word_of) != "computed"
     above = marks(table.assign(latency_origin=table["latency_origin"].where(drawn, MEASURED)), figures)
@@ -115,13 +107,12 @@ def add_computed(figure: Drawing, comparison: Comparison, x: Array, axis: Axis) 
     """Response times that a law gave (m,), as grey diamonds; nothing where all were measured."""
     known = np.isfinite(comparison.computed_response_s)
     if known.any():
-        figure.add_scatter(
-            x=x[known],
-            y=axis.of(comparison.computed_response_s[known]),
-            mode="markers",
-            name="= computed, not measured",
+        figure.add_points(
+            x[known],
+            axis.of(comparison.computed_response_s[known]),
+            "= computed, not measured",
+            marker(GREY, "diamond-open", 10),
             customdata=comparison.points.load[known],
-            marker=marker(GREY, "diamond-open", 10),
             hovertemplate=f"load %{{customdata:.4g}}<br>{axis.title} %{{y:.4g}} = computed<extra></extra>",
         )
 

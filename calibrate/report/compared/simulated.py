@@ -25,6 +25,7 @@ from calibrate.report.drawing import (
 from calibrate.report.lines import Line, figure_of, lines_of
 from calibrate.report.view import FormattedTable, View, shown
 from calibrate.tails.results import QUANTILES, Tails
+from measure.loads import ClosedLoad
 from measure.sweep import Sweep, histograms
 from measure.units import format_duration, missed_text
 
@@ -77,21 +78,14 @@ def tail_figure(tails: Tails) -> Drawing:
         column = name.removesuffix("_s")
         low, high = (axis.of(table[f"{column}_{end}_s"].to_numpy(float)) for end in ("low", "high"))
         figure.add_band(load, low, high, colour, 0.12)
-        figure.add_scatter(
-            x=load,
-            y=axis.of(table[f"{column}_predicted_s"].to_numpy(float)),
-            mode="lines",
-            name=label,
-            line=solid(colour),
-        )
+        figure.add_line(load, axis.of(table[f"{column}_predicted_s"].to_numpy(float)), label, solid(colour))
         symbols = ["circle" if held else "square-open" for held in table["held_out"]]
-        figure.add_scatter(
-            x=load,
-            y=axis.of(table[f"{column}_observed_s"].to_numpy(float)),
-            mode="markers",
-            marker={**marker(colour), "symbol": symbols},
+        figure.add_points(
+            load,
+            axis.of(table[f"{column}_observed_s"].to_numpy(float)),
+            f"{label} observed",
+            {**marker(colour), "symbol": symbols},
             showlegend=False,
-            name=f"{label} observed",
         )
     return figure
 
@@ -115,8 +109,11 @@ class QueueAtWork:
     measured_s: Array
 
 
-def queue_at_work(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
-    """The simulated queue, with the percentiles of the sweep's histograms."""
+def queue_at_work(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork | None:
+    """The simulated queue of a closed load, with the percentiles of the sweep's histograms; None of other loads."""
+    kind = comparison.points.load_type
+    if not isinstance(kind, ClosedLoad) or kind.thinking_s or not comparison.fit.used:
+        return None
     found, shares = simulated_queue(comparison.fit, comparison.predicted), len(SHARES)
     kept: dict[float, list[list[float]]] = {}
     for (series, load, _), one in histograms(sweep).items() if sweep is not None and sweep.latencies else ():
@@ -153,12 +150,11 @@ def add_simulated(figure: Drawing, found: QueueAtWork) -> None:
     """The simulated throughput with its interval, over the curve of throughput against load."""
     axis, _ = axes_of([found.comparison])
     middle, low, high = axis.of(found.queue.throughput_per_s)
-    figure.add_scatter(
-        x=found.queue.load,
-        y=middle,
-        mode="markers",
-        name="the queue, simulated",
-        marker=marker(INK, "x-thin-open", 9),
+    figure.add_points(
+        found.queue.load,
+        middle,
+        "the queue, simulated",
+        marker(INK, "x-thin-open", 9),
         error_y=interval(middle, low, high, color=INK, thickness=1),
     )
 

@@ -59,10 +59,7 @@ MOST_LINES = len(PALETTE) * len(DASHES)
 
 
 def lines(parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisScale, axis: Axis) -> Drawing:
-    """The first parts (name, rows in the order of the line, column of y) against the column ``x``.
-
-    The y axis is in logarithms where the values span a decade.
-    """
+    """The first parts (name, rows in the order of the line, column of y) against the column ``x``."""
     values = np.concatenate([as_measured(rows, column) for _, rows, column in parts])
     values = np.concatenate([values, *(as_published(corrected_rows(r, (x, c)), c) for _, r, c in parts)])
     values = values[np.isfinite(values)]
@@ -109,14 +106,13 @@ def _add_published(
     """Grey crosses where what was published stands, of points of which one value drawn was corrected."""
     for number, (_, rows, column) in enumerate(p for p in parts if len(corrected_rows(p[1], (x, p[2])))):
         wrong = corrected_rows(rows, (x, column))
-        figure.add_scatter(
-            x=scale.at(as_published(wrong, x)),
-            y=axis.of(as_published(wrong, column)),
-            mode="markers",
-            name="as published, before the correction",
+        figure.add_points(
+            scale.at(as_published(wrong, x)),
+            axis.of(as_published(wrong, column)),
+            "as published, before the correction",
+            marker(GREY, "x-thin-open", 8),
             legendgroup="published",
             showlegend=number == 0,
-            marker=marker(GREY, "x-thin-open", 8),
         )
 
 
@@ -159,10 +155,7 @@ def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
 
 
 def fits_of(measured: MeasuredData, progress: Callable[[float], None] = lambda share: None) -> dict[str, Fit]:
-    """The device model fitted to all points of each curve, where a model fits and its knee was reached.
-
-    Calls ``progress`` with the share done.
-    """
+    """The device model fitted to all points of each curve, where a model fits and its knee was reached."""
     found: dict[str, Fit] = {}
     rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
     drawn = [] if isinstance(measured.load_type, BufferSize) else list(dict.fromkeys(rows["series"]))[:MOST_LINES]
@@ -224,14 +217,13 @@ def _ends(name: str, knee: Knee) -> dict[str, float | None]:
 
 
 def _star(figure: Drawing, i: int, x: float, y: float) -> None:
-    figure.add_scatter(
-        x=[x],
-        y=[y],
-        mode="markers",
-        name="knee",
+    figure.add_points(
+        [x],
+        [y],
+        "knee",
+        {**marker(ORANGE, "star", 17), "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
         legendgroup="knee",
         showlegend=i == 0,
-        marker={**marker(ORANGE, "star", 17), "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
         hovertemplate="knee<br>%{x:.4g}<br>%{y:.4g}<extra></extra>",
     )
 

@@ -63,12 +63,11 @@ def _add_line(figure: Drawing, y: float, name: str, dash: str) -> None:
     x, drawn = (np.concatenate([np.asarray(t[letter], dtype=float) for t in figure.data]) for letter in "xy")
     if spans_decade(np.append(drawn[np.isfinite(drawn)], y)):
         figure.update_yaxes(**LOG)
-    figure.add_scatter(
-        x=[float(x.min()), float(x.max())],
-        y=[y, y],
-        mode="lines",
-        name=name,
-        line={"color": PURPLE if "writes" in name else GREY, "dash": dash, "width": 2},
+    figure.add_line(
+        [float(x.min()), float(x.max())],
+        [y, y],
+        name,
+        {"color": PURPLE if "writes" in name else GREY, "dash": dash, "width": 2},
     )
 
 

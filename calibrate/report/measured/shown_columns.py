@@ -69,10 +69,7 @@ def with_loads(measured: MeasuredData, rows: pd.DataFrame, column: str) -> pd.Da
 
 
 def extremes(measured: MeasuredData, rows: pd.DataFrame, column: str, names: Sequence[str]) -> str:
-    """The least and the most of a column of results with their places, in a sentence; "" where they are the same.
-
-    A place is named by the columns ``names`` (series, size_bytes, read_fraction, load) that vary.
-    """
+    """The least and the most of a column of results with their places, in a sentence; "" where they are the same."""
     values = as_measured(rows, column)
     if not np.isfinite(values).any() or np.nanmin(values) == np.nanmax(values):
         return ""

@@ -11,7 +11,7 @@ import pytest
 from made_up import points_at
 
 from calibrate import compare_all
-from calibrate.report.compared import compared_section, evidence_of
+from calibrate.report.compared import compared_section, views_of
 from calibrate.report.compared import curve_figures as figures
 from calibrate.report.page import is_report, render, write_report
 from measure import MeasureError, Provenance, Sweep, load_dataset
@@ -62,7 +62,7 @@ def test_hostile_names_stay_text() -> None:
     points = points_at([1, 8, 32, 64], [1e3, 7e3, 9e3, 9.1e3], [1e-3, 1.1e-3, 3.5e-3, 7e-3], series=name)
     sweep = Sweep(points, name=name, provenance=Provenance(device=name, commands=(name,)))
     done, _ = compare_all(sweep)
-    own = without_plotly(render([compared_section(name, [evidence_of(c) for c in done], {name: name})], title=name))
+    own = without_plotly(render([compared_section(name, [views_of(c) for c in done], {name: name})], title=name))
     assert "<script>alert" not in own
     assert "<img src=x" not in own
     assert "&lt;img src=x" in own

@@ -15,7 +15,7 @@ from made_up import open_sweep, points_at
 from calibrate import Comparison, compare, compare_all, fit
 from calibrate.fitting.fit_answer import figure_word
 from calibrate.prediction.comparison_answer import answer
-from calibrate.report.compared import compared_section, evidence_of
+from calibrate.report.compared import compared_section, views_of
 from calibrate.report.compared.curve_figures import (
     against_load,
     curve_table,
@@ -133,7 +133,7 @@ def test_a_curve_that_is_drawn_from_one_user_on_has_ticks_from_one_on() -> None:
 
 def test_many_curves_have_a_table_and_a_panel_each() -> None:
     done, refused = compared("001-memory")
-    views = {v.name: v for v in compared_section("m", [evidence_of(c) for c in done], refused).views}
+    views = {v.name: v for v in compared_section("m", [views_of(c) for c in done], refused).views}
     text = views["summary"].text
     assert text is not None
     assert [row[0] for row in text.rows] == [c.series for c in done]
@@ -161,6 +161,6 @@ def test_a_point_whose_load_was_corrected_has_its_mark_in_every_plot() -> None:
 @pytest.mark.parametrize(("model", "apart"), [("p-norm with onset", True), ("p-norm", False)])
 def test_the_caption_says_why_the_bounds_cross_beside_the_knee(model: str, apart: bool) -> None:
     made = compare(load_dataset("004-ssd-depth"), [1, 32, 1024], model=model)
-    main = compared_section("", [evidence_of(made)], {}).curves[0].main
+    main = compared_section("", [views_of(made)], {}).curves[0].main
     (caption,) = (view.caption for view in main if view.name == "throughput")
     assert ("They cross at Rbusy Xmax; the knee is R1 Xmax" in caption) == apart

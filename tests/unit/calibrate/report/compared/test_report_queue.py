@@ -10,10 +10,10 @@ from simulated_fio import write_simulated
 
 from calibrate import compare, fit
 from calibrate.fitting.simulated_queue import SHARES, simulated_queue
-from calibrate.report.compared import compared_section, evidence_of, views_of
+from calibrate.report.compared import compared_section, views_of
 from calibrate.report.compared.curve_figures import against_load
 from calibrate.report.compared.curve_views import curve_output
-from calibrate.report.compared.simulated import QueueAtWork
+from calibrate.report.compared.simulated import QueueAtWork, queue_at_work
 from measure import Sweep, load, load_dataset
 from measure.sweep import histograms
 from qsim import LogNormal, simulate
@@ -28,7 +28,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 @pytest.fixture(scope="module")
 def found(sweep: Sweep) -> QueueAtWork:
-    queue = evidence_of(compare(sweep), sweep, thorough=True).queue
+    queue = queue_at_work(compare(sweep), sweep)
     assert queue is not None
     return queue
 
@@ -60,20 +60,20 @@ def test_percentiles_are_those_of_the_histograms(found: QueueAtWork, sweep: Swee
 
 def test_the_page_shows_it_and_the_throughput_has_its_marks(sweep: Sweep) -> None:
     comparison = compare(sweep)
-    main = views_of(evidence_of(comparison, sweep, thorough=True)).main
+    main = views_of(comparison, queue=queue_at_work(comparison, sweep)).main
     view = next(v for v in main if v.name == "queue-simulated")
     assert "histogram of depth 1" in view.caption
     assert view.text is not None
     assert "p99 simulated" in view.text.header
     marked = next(v for v in main if v.name == "throughput").figure
     assert any(t.get("name") == "the queue, simulated" for t in marked.data)
-    quick = views_of(evidence_of(comparison, sweep)).main
+    quick = views_of(comparison).main
     assert not any(v.name == "queue-simulated" for v in quick)
 
 
 def test_without_histograms_there_are_no_measured_percentiles() -> None:
     table = load_dataset("004-ssd-depth")
-    found = evidence_of(compare(table), table, thorough=True).queue
+    found = queue_at_work(compare(table), table)
     assert found is not None
     assert np.isnan(found.measured_s).all()
 
@@ -81,7 +81,7 @@ def test_without_histograms_there_are_no_measured_percentiles() -> None:
 def test_users_who_think_have_bounds_and_response_times_without_their_think_time() -> None:
     """A station that N users never leave was simulated: 2.0 s a request, where they think for 2 s and wait 20 ms."""
     done = compare(load(ONE_DEVICE), [2, 10, 60])
-    assert evidence_of(done, thorough=True).queue is None
+    assert queue_at_work(done, None) is None
     fitted, loads = done.fit.curve_parameters, done.smooth.load
     least, peak, think = fitted["Rbusy"].estimate, fitted["Xmax"].estimate, done.points.load_type.thinking_s
     drawn = {
@@ -97,7 +97,7 @@ def test_users_who_think_have_bounds_and_response_times_without_their_think_time
     unit = waits[heavy] / (loads / peak - think)[heavy]
     assert unit == pytest.approx(unit[0])
     assert not heavy[0]
-    main = compared_section("", [evidence_of(done)], {}).curves[0].main
+    main = compared_section("", [views_of(done)], {}).curves[0].main
     (caption,) = (view.caption for view in main if view.name == "throughput")
     assert "They cross at (Rbusy + Z) Xmax; the knee is (R1 + Z) Xmax" in caption
     assert curve_output(done)["banded"] == "response times"

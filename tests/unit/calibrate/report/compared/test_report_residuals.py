@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from calibrate import Comparison, compare
-from calibrate.report.compared import evidence_of, views_of
+from calibrate.report.compared import views_of
 from calibrate.report.compared.curve_figures import misses
 from calibrate.report.compared.figure_elements import ends_beyond, mark_knee, scale_of
+from calibrate.report.compared.simulated import queue_at_work
 from calibrate.report.drawing import Drawing
 from measure import Sweep, load_dataset
 
@@ -61,7 +62,7 @@ def test_a_knee_at_a_small_delay_is_drawn_within_its_interval(monkeypatch: pytes
 
 def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, sweep = quiet
-    shown = views_of(evidence_of(comparison, sweep, thorough=True))
+    shown = views_of(comparison, queue=queue_at_work(comparison, sweep))
     names = [v.name for v in (*shown.main, *shown.checks)]
     assert len(set(names)) == len(names)
     assert {"curve", "throughput", "response", "residuals-load", "little", "models"} <= set(names)
@@ -74,8 +75,8 @@ def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Swee
 
 
 def test_curves_in_the_data_are_those_drawn(quiet: tuple[Comparison, Sweep]) -> None:
-    comparison, sweep = quiet
-    curve = next(v for v in views_of(evidence_of(comparison, sweep)).main if v.name == "curve")
+    comparison, _ = quiet
+    curve = next(v for v in views_of(comparison).main if v.name == "curve")
     observed = curve.table[curve.table["what"].str.startswith("observed")].sort_values("load")
     assert list(observed["throughput_per_s"]) == pytest.approx(list(comparison.points.throughput_per_s))
     held = observed["what"] == "observed, held out"
