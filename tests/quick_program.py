@@ -1,7 +1,7 @@
-"""The program ``qsim``, started as a fork of a process in which the packages of others are loaded.
+"""The program ``qsim``, started as a fork of a process in which all that most commands import is loaded.
 
-Their import is most of the time of a short command. The modules of qsim are imported anew in each process, and what
-a process is has all of it: its own streams, folder, environment and exit status.
+Imports are most of the time of a short command. What a process is has all of it: its own streams, folder, environment
+and exit status.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _SERVER = """
-import contextlib, io, json, os, signal, socket, sys
+import contextlib, gc, io, json, os, signal, socket, sys
 import jinja2, numba, numpy, pandas, rich.console, rich.progress, scipy.special, scipy.stats, typer.rich_utils
+import calibrate.cli.app
+from calibrate import *
+from measure import *
+from qsim import *
 
 def ended(*_):
     with contextlib.suppress(ChildProcessError):
@@ -27,6 +31,7 @@ listening = socket.socket(socket.AF_UNIX)
 listening.bind(address)
 listening.listen()
 signal.signal(signal.SIGCHLD, ended)
+gc.freeze()  # a fork that ends would look through all of it, and copy it
 print(flush=True)
 while True:
     client, _ = listening.accept()
