@@ -92,7 +92,8 @@ _A_SECOND = re.compile(rf"(?:{_THINGS}\s?)?/\s?s(?:ec)?|IOPS|[rqt]ps", re.IGNORE
 _WITH_UNIT = re.compile(
     r"(?P<value>[+-]?[\d.,]*\d[kKMG]?)\s?(?P<unit>[^\W\d_][\w/ ]{0,12}|/s|/sec)(?:\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?\w*)?"
 )
-_SPREAD = re.compile(r"(?P<value>[+-]?[\d.,]*\d)\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?(?P<unit>[^\W\d_]{0,12})")
+_SPREAD = re.compile(r"(?P<value>[+-]?[\d.,]*\d)\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?(?P<unit>(?:[^\W\d_][\w/ ]{0,12}|/s)?)")
+_MARKED = re.compile(r"(?P<figure>[+-]?[\d.,]*\d\s?[^\W\d]{0,5}(?:/s)?)(?:\s?\[\w{1,2}\]|\s?[*†‡§¶]{1,3}|\s?[¹²³])")
 
 _IN_PARTS = re.compile(r"(?:(\d+)h)?(\d+)m(\d+(?:\.\d+)?)s")  # a time as Go prints it
 
@@ -138,7 +139,8 @@ def without_units(
 
 
 def _without_spread(cell: str) -> str:
-    """The number of a cell such as "4.71 ± 0.3"; other cells unchanged."""
+    """The number of a cell such as "4.71 ± 0.3", without the mark of a footnote as in "310[1]"; others unchanged."""
+    cell = marked["figure"] if (marked := _MARKED.fullmatch(cell)) else cell
     found = _SPREAD.fullmatch(cell)
     return found["value"] if found and not found["unit"] else cell
 
@@ -180,7 +182,8 @@ _SHOWN = 40
 _MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]{0,5})")
 _LEAST_BARE = 512.0
-_EMPTY = frozenset({"", "-", "–", "—", "na", "n/a", "nan", "null", "none"})
+_EMPTY = frozenset({"", "-", "–", "—", "?", "na", "n/a", "nan", "null", "none", "dnf", "oom", "timeout", "timed out"})
+_EMPTY |= {"err", "error", "fail", "failed", "crash", "crashed", "aborted", "killed"}
 _END = r"(?:[eE][+-]?\d+)?[%kKMG]?"
 _STYLES = {
     ".": re.compile(rf"[+-]?(?:\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d+)?{_END}"),
@@ -300,7 +303,7 @@ def block_bytes(cell: str) -> float | None:
 
 
 def number(cell: str, role: ColumnRole, line: int, name: str) -> float | None:
-    """The cell in SI units; None where it is empty. Raises DataError where it is not a finite number.
+    """The cell in SI units; None where it is empty or says that nothing came. DataError for another without a number.
 
     A count or a rate may have a prefix: "14.0k" is 14,000.
     """

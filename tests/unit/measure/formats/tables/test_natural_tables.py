@@ -23,6 +23,16 @@ Rows = Sequence[tuple[float, float, float]]
             [(4, 400, 0.01), (32, 1600, 0.02)],
             "concurrent requests",
         ),
+        (
+            "| clients | rps | avg (ms) |\n|-|-|-|\n| 1 | 95[1] | 10.5 |\n| 4 | 310* | 12.9 † |\n",
+            [(1, 95, 10.5e-3), (4, 310, 12.9e-3)],
+            "clients",
+        ),
+        (
+            "clients;throughput;latency\n1;95 ± 2 req/s;10.5 ± 0.3 ms\n4;310 ± 5 req/s;12.9 ± 0.4 ms\n",
+            [(1, 95, 10.5e-3), (4, 310, 12.9e-3)],
+            "clients",
+        ),
         ("vus,requests per second,avg latency (s)\n1,10,0.1\n10,50,0.2\n", [(1, 10, 0.1), (10, 50, 0.2)], "users"),
         ("qd,kIOPS,lat (µs)\n1,10,100\n32,160,200\n", [(1, 1e4, 1e-4), (32, 1.6e5, 2e-4)], "requests"),
         ("users,throughput,latency_ms\n1,20,50\n10,100,100\n", [(1, 20, 0.05), (10, 100, 0.1)], "users"),

@@ -119,6 +119,14 @@ def test_empty_cells_are_not_completed_where_the_law_does_not_hold(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("failed", ["timeout", "FAILED", "n/a", "OOM"])
+def test_a_run_that_failed_is_left_out_and_named(tmp_path: Path, failed: str) -> None:
+    sweep = load(_table(tmp_path, f"{HEADER}1,10000,100\n8,40000,200\n64,{failed},{failed}\n"))
+    assert sweep.points["load"].tolist() == [1, 8]
+    because = "because no latency and no throughput is given (line 4)."
+    assert [f.message for f in sweep.findings] == [f"t.csv: 1 row left out, {because}"]
+
+
 @pytest.mark.parametrize(("empty", "more"), [(10, ""), (11, ", ...")])
 def test_at_most_ten_lines_are_named(tmp_path: Path, empty: int, more: str) -> None:
     (finding,) = load(_table(tmp_path, HEADER + ",1000,100\n" * empty + "8,40000,200\n")).findings
