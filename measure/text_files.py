@@ -50,6 +50,13 @@ STDIN = Path("-")  # stands for the standard input
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
+_PACKED = {
+    b"\x1f\x8b": ("compressed by gzip", "unpack it"),
+    b"(\xb5/\xfd": ("compressed by zstd", "unpack it"),
+    b"\xfd7zXZ": ("compressed by xz", "unpack it"),
+    b"PK\x03\x04": ("an archive or a workbook", "unpack it, or save the sheet as CSV"),
+    b"PAR1": ("a Parquet file", "write its table as CSV"),
+}
 
 LINE_ENDS = "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 """What begins a new line or column where text is printed."""
@@ -233,6 +240,8 @@ def decode(content: bytes, name: str) -> str:
     """
     if not content.strip():
         raise DataError(f"{name} is empty; the tool wrote nothing, so measure again")
+    if packed := next((found for mark, found in _PACKED.items() if content.startswith(mark)), None):
+        raise DataError(f"{name} is {packed[0]}; {packed[1]} and give the text")
     encoding = next((e for mark, e in _BOMS if content.startswith(mark)), None)
     if encoding is None and b"\0" in content:
         raise DataError(f"{name} is binary, not text; give fio's JSON, MLC's text or a CSV table")

@@ -35,12 +35,13 @@ def _of_json(text: str) -> list[Record]:
     if len(documents) == 1 and isinstance(documents[0], list):
         documents = documents[0]
     if len(documents) == 1 and isinstance(whole := documents[0], dict):
-        columns = [value for value in whole.values() if isinstance(value, list)]
-        if len(columns) == len(whole) and len({*map(len, columns)}) == 1 and not any(map(_is_list_of_objects, columns)):
-            documents = [dict(zip(whole, row, strict=True)) for row in zip(*columns, strict=True)]
         lists = [value for value in whole.values() if _is_list_of_objects(value)]
         if len(lists) == 1:
             documents = [{**{k: v for k, v in whole.items() if v is not lists[0]}, **each} for each in lists[0]]
+        elif not lists:
+            documents = _of_columns(whole) or documents
+    elif documents and all(isinstance(row, list) for row in documents):
+        documents = _under(documents[0], documents[1:])
     if not _is_list_of_objects(documents):
         return []
     if len(documents) == 1 and any(isinstance(value, dict | list) for value in documents[0].values()):
@@ -49,6 +50,30 @@ def _of_json(text: str) -> list[Record]:
     _, lines = _decoded(text, begin.end() if begin else 0)
     lines += [1] * (len(documents) - len(lines))
     return [(line, _values(one)) for line, one in zip(lines, documents, strict=False)]
+
+
+def _of_columns(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object of columns, of objects by their name, or of names beside rows, as pandas writes them."""
+    values = [*whole.values()]
+    if (
+        values
+        and all(isinstance(each, dict) and each for each in values)
+        and len({tuple(each) for each in values}) == 1
+    ):
+        if any(map(meaning_of, values[0])):
+            return [{"name": name, **each} for name, each in whole.items()]
+        values = [[*each.values()] for each in values]
+    if values and all(isinstance(each, list) for each in values) and len({*map(len, values)}) == 1:
+        return _under([*whole], [*map(list, zip(*values, strict=True))])
+    named = [each for each in values if isinstance(each, list) and any(isinstance(name, str) for name in each)]
+    rows = [each for each in values if isinstance(each, list) and each and all(isinstance(row, list) for row in each)]
+    return _under(named[0], rows[0]) if len(named) == len(rows) == 1 else []
+
+
+def _under(names: list[Any], rows: list[list[Any]]) -> list[dict[str, Any]]:
+    """The rows with their names; none where they are not names, or rows are of another length."""
+    fits = all(isinstance(name, str) for name in names) and all(len(row) == len(names) for row in rows)
+    return [dict(zip(names, row, strict=True)) for row in rows] if fits else []
 
 
 def _decoded(text: str, at: int) -> tuple[list[Any], list[int]]:

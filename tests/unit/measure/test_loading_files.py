@@ -210,6 +210,8 @@ def test_two_formats_by_name_are_refused(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
+        (b"\x1f\x8b\x08\0\1", "is compressed by gzip; unpack it"),
+        (b"PK\x03\x04\x14\0", "an archive or a workbook; unpack it, or save the sheet as CSV"),
         (b"\x7fELF\0\0\0\1", "is binary"),
         (bytes(range(1, 32)) * 40, "is binary"),
         (b"\xff\xfe\x00", "is damaged"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,21 @@ def test_records_that_are_no_measurements_are_no_table(tmp_path: Path) -> None:
         (path := tmp_path / "other.json").write_text(text)
         with pytest.raises(DataError, match="is JSON of no tool that is read"):
             load(path)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"qd": [1, 4], "iops": [9295, 19086], "lat_us": [107, 209]},
+        {"qd": {"0": 1, "1": 4}, "iops": {"0": 9295, "1": 19086}, "lat_us": {"0": 107, "1": 209}},
+        {"columns": ["qd", "iops", "lat_us"], "index": [0, 1], "data": [[1, 9295, 107], [4, 19086, 209]]},
+        [["qd", "iops", "lat_us"], [1, 9295, 107], [4, 19086, 209]],
+        {"a": {"qd": 1, "iops": 9295, "lat_us": 107}, "b": {"qd": 4, "iops": 19086, "lat_us": 209}},
+    ],
+)
+def test_columns_rows_and_named_records_in_json_are_a_table(tmp_path: Path, document: object) -> None:
+    (path := tmp_path / "t.json").write_text(json.dumps(document))
+    assert _points(load(path)) == [pytest.approx(point) for point in POINTS[:2]]
 
 
 def test_a_cell_of_a_record_is_named_with_its_line(tmp_path: Path) -> None:
