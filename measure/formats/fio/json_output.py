@@ -1,16 +1,9 @@
-"""Reads fio's JSON: text in, records out. Pure functions; nothing is run and no file is opened.
+"""Reads fio's JSON of fifteen years: text in, records out.
 
-fio's JSON changed over fifteen years, and people store it with messages around it. Handled here are:
-
-- messages before and after the JSON, several documents in one text, cumulative ``--status-interval`` snapshots
-  (the last of each run counts), by :mod:`measure.formats.fio.record`;
-- fio 2.x (``lat``, ``clat`` in microseconds, ``io_bytes`` in KiB) and 3.x (``lat_ns``, bytes);
-- ``global options`` as an object or a list; options absent because they are defaults;
-- ``unified_rw_reporting`` mixed and both; one record per clone where ``group_reporting`` is off;
-- ``client_stats`` of fio's client and server mode: the same job on several hosts is one point;
-- jobs that ended with an error or measured nothing: a finding, never a number.
-
-The latency is fio's total ``lat``, submission included, because that is what Little's law is about.
+Handled are messages around it and several documents (:mod:`measure.formats.fio.record`); fio 2.x (``lat``, ``clat`` in
+microseconds, ``io_bytes`` in KiB) and 3.x (``lat_ns``, bytes); ``global options`` as an object or a list;
+``unified_rw_reporting`` mixed and both; one record per clone where ``group_reporting`` is off; and ``client_stats``:
+the same job on several hosts is one point. The latency is fio's total ``lat``, as that is what Little's law is about.
 """
 
 from __future__ import annotations
@@ -60,7 +53,7 @@ from measure.units import counted
 MAX_JOBS = 10_000
 YEAR_3000_S = 32_503_680_000  # a stamp from here on is damaged
 
-_ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
+_ALIASES = {"readwrite": "rw", "blocksize": "bs"}
 _AGAIN = "run fio with --output-format=json --output=FILE"
 _UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written another suffix
 
@@ -86,19 +79,16 @@ def parse_fio(text: str, name: str) -> list[FioRecord]:
     if not records:
         raise DataError(f"{name}: fio wrote its JSON, but no job is in it; run the job again")
     if truncated:
-        cut = Finding(
-            "truncated-document",
-            "warning",
-            f"{name}: a further fio document in this file is cut off and was left out",
-            "fio was stopped while it wrote, or the disk was full",
-            "measure that run again; df says what room is left",
-        )
+        message = f"{name}: a further fio document in this file is cut off and was left out"
+        because = "fio was stopped while it wrote, or the disk was full"
+        remedy = "measure that run again; df says what room is left"
+        cut = Finding("truncated-document", "warning", message, because, remedy)
         records[0] = replace(records[0], findings=(*records[0].findings, cut))
     return records
 
 
 def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
-    shared = _global_options(document.get("global options"))
+    shared = _options(document.get("global options"))
     jobs = jobs_of(document)
     if len(jobs) > MAX_JOBS:
         raise DataError(
@@ -123,59 +113,19 @@ def _record(
     document: Mapping[str, Any], clones: Sequence[Mapping[str, Any]], options: Mapping[str, str], name: str
 ) -> FioRecord:
     job = str(clones[0].get("jobname", ""))
-    findings: list[Finding] = []
     flows = [flow for clone in clones for flow in _flows(clone, name, job, options)]
     outstanding = math.fsum(f.rate * f.latency.mean_s for f in flows if f.rate)
-    error = next((e for c in clones if (e := int(number_in(c, "error")))), 0)
-    total_errors = sum(int(number_in(c, "total_err")) for c in clones)
-    if total_errors:
-        findings.append(
-            Finding(
-                "io-errors",
-                "warning",
-                f"{name}: job {job!r} went on after {counted(total_errors, 'I/O error')}",
-                "a failing device or a full file system",
-                "look at the kernel's log (dmesg), then measure again",
-            )
-        )
     asked = whole(options.get("numjobs", ""))
     limited = any(is_set(options, key) for key in LIMITING)
-    if limited:
-        findings.append(
-            Finding(
-                "rate-limited",
-                "info",
-                f"{name}: job {job!r} was limited in rate or paused between requests, so fewer requests were "
-                "outstanding "
-                "than its depth allows",
-                "rate, rate_iops or thinktime was set, so the throughput is what was asked for and not what the device "
-                "can do",
-                "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
-            )
-        )
-    if is_set(options, "latency_target"):
-        findings.append(
-            Finding(
-                SEARCHED,
-                "info",
-                f"{name}: job {job!r} searched the depth that keeps a latency of {options['latency_target']}, up to "
-                f"{options.get('iodepth', '1')}, and ended at {number_in(clones[0], 'latency_depth'):g}; its load is "
-                "throughput x latency",
-                "iodepth is only the ceiling of such a run, in which the depth varied",
-                "run a fixed depth without latency_target",
-            )
-        )
-    if has_ramp(options) and (varying := _not_recounted(flows, options, f"{name}: job {job!r}")) is not None:
-        findings.append(varying)
     runtime_s = max((f.runtime_s for f in flows), default=0.0)
     record = record_of(
         flows,
-        findings,
+        _findings(clones, flows, options, f"{name}: job {job!r}"),
         source=name,
         job=job,
         options=dict(options),
         records=len(clones),
-        error=error,
+        error=next((e for c in clones if (e := int(number_in(c, "error")))), 0),
         version=str(document.get("fio version", "")),
         started_at=_started_at(document, runtime_s),
         device=options.get("filename", "") or _disk(document),
@@ -190,29 +140,49 @@ def _record(
     return record
 
 
-def _not_recounted(flows: Sequence[Flow], options: Mapping[str, str], where: str) -> Finding | None:
-    """The finding that a ramp's count cannot be corrected, as the block size varies; None where it matters little."""
+def _findings(
+    clones: Sequence[Mapping[str, Any]], flows: Sequence[Flow], options: Mapping[str, str], where: str
+) -> Iterator[Finding]:
+    """What is said of a job beside its numbers."""
+    if errors := sum(int(number_in(c, "total_err")) for c in clones):
+        message = f"{where} went on after {counted(errors, 'I/O error')}"
+        remedy = "look at the kernel's log (dmesg), then measure again"
+        yield Finding("io-errors", "warning", message, "a failing device or a full file system", remedy)
+    if any(is_set(options, key) for key in LIMITING):
+        paused = "was limited in rate or paused between requests, so fewer requests were outstanding"
+        because = "so the throughput is what was asked for and not what the device can do"
+        yield Finding(
+            "rate-limited",
+            "info",
+            f"{where} {paused} than its depth allows",
+            f"rate, rate_iops or thinktime was set, {because}",
+            "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
+        )
+    if is_set(options, "latency_target"):
+        reached = f"{options.get('iodepth', '1')}, and ended at {number_in(clones[0], 'latency_depth'):g}"
+        kept = f"the depth that keeps a latency of {options['latency_target']}, up to {reached}"
+        message = f"{where} searched {kept}; its load is throughput x latency"
+        because = "iodepth is only the ceiling of such a run, in which the depth varied"
+        yield Finding(SEARCHED, "info", message, because, "run a fixed depth without latency_target")
     requests = math.fsum(f.requests for f in flows)
     in_flight = whole(options.get("iodepth", "")) * whole(options.get("numjobs", ""))
     fixed = all(fixed_block_bytes(options, f.direction or "mixed") is not None for f in flows)
-    if fixed or in_flight <= AGREES * requests:
-        return None
-    return Finding(
-        "ramp-not-counted",
-        "warning",
-        f"{where} ran after a ramp, and up to {in_flight} requests in flight at its end are missing from the "
-        f"{counted(int(requests), 'request')} that fio counted.",
-        "fio leaves requests in flight at the end of a ramp out of iops, and blocks of several sizes do not tell their "
-        "number.",
-        "measure with one block size (bs=), with a longer runtime, or without ramp_time.",
-    )
+    if has_ramp(options) and not fixed and in_flight > AGREES * requests:
+        missing = f"up to {in_flight} requests in flight at its end are missing from the"
+        because = "fio leaves requests in flight at the end of a ramp out of iops"
+        yield Finding(
+            "ramp-not-counted",
+            "warning",
+            f"{where} ran after a ramp, and {missing} {counted(int(requests), 'request')} that fio counted.",
+            f"{because}, and blocks of several sizes do not tell their number.",
+            "measure with one block size (bs=), with a longer runtime, or without ramp_time.",
+        )
 
 
 def processor_time(clones: Sequence[Mapping[str, Any]], runtime_s: float, jobs: int) -> float:
     """The processor time of ``clones`` (records of fio's JSON), user and kernel, seconds; NaN where one lacks it.
 
-    fio gives percentages of the time that its jobs ran (``usr_cpu``, ``sys_cpu``, of ``job_runtime``). Interrupts and
-    the kernel's own threads are not in them; a job that polls for completions is at 100 % however little it does.
+    fio gives shares of ``job_runtime``, without interrupts and the kernel's own threads; a job that polls is at 100 %.
     Where a clone lacks its run time, ``jobs`` times ``runtime_s`` is shared evenly among the clones.
     """
     total = 0.0
@@ -322,15 +292,10 @@ def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
             )
 
 
-def _global_options(value: Any) -> dict[str, str]:
-    parts = value if isinstance(value, list) else [value]
-    return {k: v for part in parts for k, v in _options(part).items()}
-
-
 def _options(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict):
-        return {}
-    return {_ALIASES.get(str(k), str(k)): str(v) for k, v in value.items()}
+    """fio's options under an object, or a list of objects, by their usual names."""
+    parts = [part for part in (value if isinstance(value, list) else [value]) if isinstance(part, dict)]
+    return {_ALIASES.get(str(k), str(k)): str(v) for part in parts for k, v in part.items()}
 
 
 def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:
@@ -342,9 +307,7 @@ def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:
 
 def _disk(document: Mapping[str, Any]) -> str:
     disks = document.get("disk_util")
-    if isinstance(disks, list) and disks and isinstance(disks[0], dict):
-        return str(disks[0].get("name", ""))
-    return ""
+    return str(disks[0].get("name", "")) if isinstance(disks, list) and disks and isinstance(disks[0], dict) else ""
 
 
 def _started_at(document: Mapping[str, Any], runtime_s: float) -> str:

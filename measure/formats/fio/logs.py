@@ -7,8 +7,8 @@ bins (see :mod:`measure.formats.fio.latency_bins`). Latencies are in ns from ver
 requests does not say which, so five columns and more mean version 3, and four are assumed to be version 3, with a
 Finding.
 
-``summarise`` reads a log in pieces, so that its size does not matter. A log whose lines are means over
-``log_avg_msec`` (block size 0) counts intervals and not requests: it gives no distribution.
+A log whose lines are means over ``log_avg_msec`` (block size 0) counts intervals and not requests: it gives no
+distribution.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Literal
@@ -65,11 +65,7 @@ class LogSummary:
 
 
 def _pieces(file: Path, name: str, direction: int, rows: int, **options: Any) -> Iterator[tuple[Table, bool]]:
-    """The numbers of a log in pieces of ``rows`` lines, and whether the last line is cut.
-
-    ``name`` is the word for a line in messages, ``direction`` the index of its column of the direction, ``options``
-    are further ones of ``pandas.read_csv``. DataError naming the invalid line.
-    """
+    """The numbers of a log in pieces of ``rows`` lines, and whether the last line is cut. DataError for another one."""
     import pandas as pd
 
     check_readable(file)
@@ -112,9 +108,43 @@ def _pieces(file: Path, name: str, direction: int, rows: int, **options: Any) ->
         ) from error
 
 
-def _check_span(seconds: float, file: Path) -> None:
-    if seconds > LONGEST_RUN_S:
-        raise DataError(f"{file} spans {seconds / 86400:.0f} days; no run does, so its times are damaged")
+@dataclass
+class _Counts:
+    """What both kinds of log count."""
+
+    file: Path
+    requests: int = 0
+    reads: int = 0
+    moved: float = 0.0
+    last_s: float = 0.0
+    blocks: set[float] = field(default_factory=set)
+
+    def add(self, time_ms: Table, direction: Table, block: Table, each: NDArray[np.int64]) -> None:
+        """Add the lines of a piece, (m,) of each, with so many requests ``each``."""
+        self.last_s = max(self.last_s, float(time_ms.max()) / 1e3)
+        if self.last_s > LONGEST_RUN_S:
+            days = f"{self.last_s / 86400:.0f} days"
+            raise DataError(f"{self.file} spans {days}; no run does, so its times are damaged")
+        self.requests += int(each.sum())
+        self.reads += int(each[direction == 0].sum())
+        self.moved += float(each @ block)
+        self.blocks.update(np.unique(block)[:BLOCKS_AT_ONCE].tolist())
+
+    def summary(self, mean_s: float, sd_s: float, histogram: Histogram, **known: bool) -> LogSummary:
+        """The log as a whole."""
+        runtime_s = max(self.last_s, CLOCK_S)
+        return LogSummary(
+            name=shown_name(self.file.name),
+            requests=self.requests,
+            reads=self.reads,
+            runtime_s=runtime_s,
+            mean_s=mean_s,
+            sd_s=sd_s,
+            block_bytes=(next(iter(self.blocks)) if len(self.blocks) == 1 else math.nan) or math.nan,
+            bandwidth_bytes_per_s=self.moved / runtime_s,
+            histogram=histogram,
+            **known,
+        )
 
 
 def summarise(file: Path) -> LogSummary:
@@ -127,24 +157,14 @@ def summarise(file: Path) -> LogSummary:
 
 
 def _summarise_histograms(file: Path) -> LogSummary:
-    total: NDArray[np.int64] | None = None
-    reads = 0
-    last_s = moved = 0.0
-    blocks: set[float] = set()
-    cut = False
+    total: NDArray[np.int64] | int = 0
+    seen, cut = _Counts(file), False
     for table, cut in _pieces(file, "histogram log", 1, HISTOGRAMS_AT_ONCE):  # noqa: B007  (that of the last piece counts)
         counts = table[:, 3:].astype(np.int64)
-        if total is None:
-            total = np.zeros(counts.shape[1], dtype=np.int64)
-        total += counts.sum(axis=0)
-        each = counts.sum(axis=1)
-        reads += int(each[table[:, 1] == 0].sum())
-        moved += float(each @ table[:, 2])
-        blocks.update(np.unique(table[:, 2])[:BLOCKS_AT_ONCE].tolist())
-        last_s = max(last_s, float(table[:, 0].max()) / 1e3)
-    if total is None or not total.any():
+        total = total + counts.sum(axis=0)
+        seen.add(table[:, 0], table[:, 1], table[:, 2], counts.sum(axis=1))
+    if isinstance(total, int) or not total.any():
         raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
-    _check_span(last_s, file)
     try:
         lower, upper, unit_s = coarse_edges(len(total))
     except DataError as error:
@@ -152,63 +172,30 @@ def _summarise_histograms(file: Path) -> LogSummary:
     full = np.flatnonzero(total)
     scale = round(1 / unit_s)
     made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
-    runtime_s = max(last_s, CLOCK_S)
-    return LogSummary(
-        name=shown_name(file.name),
-        requests=made.total,
-        reads=reads,
-        runtime_s=runtime_s,
-        mean_s=made.mean_s,
-        sd_s=made.sd_s,
-        block_bytes=(blocks.pop() if len(blocks) == 1 else math.nan) or math.nan,
-        bandwidth_bytes_per_s=moved / runtime_s,
-        histogram=made,
-        averaged=False,
-        unit_known=True,
-        cut=cut,
-    )
+    return seen.summary(made.mean_s, made.sd_s, made, averaged=False, unit_known=True, cut=cut)
 
 
 def _summarise_requests(file: Path, columns: int) -> LogSummary:
-    count = reads = 0
-    mean = second = moved = last_s = 0.0
-    blocks: set[float] = set()
+    mean = second = 0.0
     counted = np.zeros(BINS_FIO_3, dtype=np.int64)
-    cut = False
+    seen, cut = _Counts(file), False
     names = {"names": ["time", "value", "direction", "block"], "usecols": [0, 1, 2, 3], "index_col": False}
     for table, cut in _pieces(file, "latency log", 2, REQUESTS_AT_ONCE, **names):  # noqa: B007  (that of the last piece counts)
         time_ms, value, direction, block = np.ascontiguousarray(table.T)
-        last_s = max(last_s, float(time_ms.max()) / 1e3)
-        _check_span(last_s, file)
+        count = seen.requests
+        seen.add(time_ms, direction, block, np.ones(len(block), dtype=np.int64))
         counted += np.bincount(np.minimum(bin_of(value), BINS_FIO_3 - 1), minlength=BINS_FIO_3)
         n, value = len(value), value / 1e9
         step = float(value.mean()) - mean  # Chan, Golub and LeVeque 1983, eq. 2.1: moments of two parts joined
         second += float(((value - value.mean()) ** 2).sum()) + step**2 * count * n / (count + n)
         mean += step * n / (count + n)
-        count += n
-        reads += int((direction == 0).sum())
-        moved += float(block.sum())
-        blocks.update(np.unique(block)[:BLOCKS_AT_ONCE].tolist())
-    if not count:
+    if not seen.requests:
         raise DataError(f"{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME")
-    runtime_s = max(last_s, CLOCK_S)
     full = np.flatnonzero(counted)
     lower, upper = bin_edges(full)
-    single = blocks.pop() if len(blocks) == 1 else math.nan
-    return LogSummary(
-        name=shown_name(file.name),
-        requests=count,
-        reads=reads,
-        runtime_s=runtime_s,
-        mean_s=mean,
-        sd_s=math.sqrt(second / count),
-        block_bytes=single or math.nan,
-        bandwidth_bytes_per_s=moved / runtime_s,
-        histogram=Histogram(lower / 1e9, upper / 1e9, counted[full]),
-        averaged=single == 0,
-        unit_known=columns > 4,
-        cut=cut,
-    )
+    made = Histogram(lower / 1e9, upper / 1e9, counted[full])
+    sd = math.sqrt(second / seen.requests)
+    return seen.summary(mean, sd, made, averaged=seen.blocks == {0.0}, unit_known=columns > 4, cut=cut)
 
 
 LogKind = Literal["lat", "clat", "slat", "clat_hist", "bw", "iops"]
@@ -304,20 +291,12 @@ def _flow(log: LogSummary, kind: str) -> Flow:
 
 def _findings(logs: Sequence[LogSummary]) -> Iterator[Finding]:
     if not all(log.unit_known for log in logs):
-        yield Finding(
-            "latency-unit",
-            "warning",
-            f"{logs[0].name} does not tell the unit of its latencies; they are taken as ns, so that the mean is "
-            f"{logs[0].mean_s * 1e9:.4g} ns.",
-            "fio logs ns since version 3 and us before; a drive's mean is not below some 2,000 ns.",
-            "look at the version of fio that wrote it (fio --version), or load the JSON of the same run.",
-        )
-    cut = [log.name for log in logs if log.cut]
-    if cut:
-        yield Finding(
-            "truncated-log",
-            "warning",
-            f"{cut[0]}: the last line is not whole and was left out.",
-            "fio was stopped, or the disk was full.",
-            "measure again to the end.",
-        )
+        taken = f"they are taken as ns, so that the mean is {logs[0].mean_s * 1e9:.4g} ns."
+        message = f"{logs[0].name} does not tell the unit of its latencies; {taken}"
+        because = "fio logs ns since version 3 and us before; a drive's mean is not below some 2,000 ns."
+        remedy = "look at the version of fio that wrote it (fio --version), or load the JSON of the same run."
+        yield Finding("latency-unit", "warning", message, because, remedy)
+    if cut := [log.name for log in logs if log.cut]:
+        message = f"{cut[0]}: the last line is not whole and was left out."
+        because = "fio was stopped, or the disk was full."
+        yield Finding("truncated-log", "warning", message, because, "measure again to the end.")

@@ -174,22 +174,19 @@ def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: 
         read_fraction=math.fsum(f.reads for f in flows) / requests if requests else math.nan,
         requests=int(requests),
         runtime_s=max((f.runtime_s for f in flows), default=0.0),
-        directions=_by_direction(flows),
+        directions=_by_direction((f.direction, f.rate, f.latency) for f in flows if f.direction and f.rate),
         findings=tuple(findings),
         published=_published((f.rate, f.latency, f.published) for f in flows if f.rate),
         **known,
     )
     if record.latency.kind != "clat":
         return record
-    completion_only = Finding(
-        "completion-latency-only",
-        "warning",
-        f"{record.source}: job {record.job!r} has completion latency (clat) only; the time to submit is missing from "
-        "it",
-        "disable_lat, a histogram log (always of clat), or a tool that dropped the field",
-        "measure with total latency (no disable_lat, no gtod_reduce)",
-    )
-    return replace(record, findings=(*record.findings, completion_only))
+    said = "has completion latency (clat) only; the time to submit is missing from it"
+    because = "disable_lat, a histogram log (always of clat), or a tool that dropped the field"
+    remedy = "measure with total latency (no disable_lat, no gtod_reduce)"
+    message = f"{record.source}: job {record.job!r} {said}"
+    only = Finding("completion-latency-only", "warning", message, because, remedy)
+    return replace(record, findings=(*record.findings, only))
 
 
 def _published(parts: Iterable[tuple[float, Moments, Published]]) -> dict[str, tuple[float, str]]:
@@ -203,8 +200,11 @@ def _published(parts: Iterable[tuple[float, Moments, Published]]) -> dict[str, t
     return {name: (total if name == RATE else mean, origin) for name, origin in origins.items()}
 
 
-def _by_direction(flows: Sequence[Flow]) -> dict[str, tuple[float, Moments]]:
-    parts = {d: [(f.rate, f.latency) for f in flows if f.direction == d and f.rate] for d in ("read", "write")}
+def _by_direction(flows: Iterable[tuple[str, float, Moments]]) -> dict[str, tuple[float, Moments]]:
+    """The rate and the latency of all reads, and of all writes."""
+    parts: dict[str, list[tuple[float, Moments]]] = {"read": [], "write": []}
+    for direction, rate, latency in flows:
+        parts[direction].append((rate, latency))
     return {d: (math.fsum(rate for rate, _ in each), pooled(each)) for d, each in parts.items() if each}
 
 
@@ -213,10 +213,6 @@ def added(records: Sequence[FioRecord]) -> FioRecord:
     if len(records) == 1:
         return records[0]
     requests = sum(r.requests for r in records)
-    directions: dict[str, tuple[float, Moments]] = {}
-    for name in dict.fromkeys(name for r in records for name in r.directions):
-        parts = [r.directions[name] for r in records if name in r.directions]
-        directions[name] = (math.fsum(rate for rate, _ in parts), pooled(parts))
     return replace(
         records[0],
         throughput_per_s=math.fsum(r.throughput_per_s for r in records),
@@ -227,7 +223,7 @@ def added(records: Sequence[FioRecord]) -> FioRecord:
         runtime_s=max(r.runtime_s for r in records),
         error=next((r.error for r in records if r.error), 0),
         findings=tuple(dict.fromkeys(f for r in records for f in r.findings)),
-        directions=directions,
+        directions=_by_direction((name, *part) for r in records for name, part in r.directions.items()),
         cpu_s=math.fsum(r.cpu_s for r in records),
         published=_published((r.throughput_per_s, r.latency, r.published) for r in records),
     )
@@ -266,16 +262,15 @@ def check_record(record: FioRecord) -> Iterator[Finding]:
     asked = record.options.get("iodepth", "1").strip()
     if record.engine not in SYNC_ENGINES or record.depth != 1 or asked in ("1", ""):
         return
-    explicit = "ioengine" in record.options
+    engine = f"{record.engine}{'' if 'ioengine' in record.options else ' (the default)'}"
+    taken = f"which keeps one request outstanding; the load is taken as {record.jobs}."
+    again = "run again with --ioengine=io_uring or --ioengine=libaio (and --direct=1)"
     yield Finding(
         "depth-ignored",
         "warning",
-        f"{record.source}: job {record.job!r} asked for iodepth={asked} with the engine {record.engine}"
-        f"{'' if explicit else ' (the default)'}, which keeps one request outstanding; the load is taken as "
-        f"{record.jobs}.",
+        f"{record.source}: job {record.job!r} asked for iodepth={asked} with the engine {engine}, {taken}",
         "the depth was meant and a synchronous engine was left in place.",
-        "run again with --ioengine=io_uring or --ioengine=libaio (and --direct=1), or with --numjobs in place of the "
-        "depth.",
+        f"{again}, or with --numjobs in place of the depth.",
     )
 
 

@@ -1,8 +1,5 @@
 """fio's outputs as a Sweep: which records are points of one curve, at which load, and which are not points.
 
-``read_fio`` reads one text into records, whichever of its formats fio wrote (JSON, or the report for people);
-``fio_sweep`` puts the records of many texts into one table. Both are pure functions of text.
-
 Points of one curve differ in depth only: block size, direction and pattern name it, and whatever else differs
 between the files (engine, device, number of jobs, folder, job) is added to the name. Where the depth is constant and
 the number of jobs varies, as with synchronous engines, the jobs are the load.
@@ -13,13 +10,13 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from measure.errors import DataError
-from measure.findings import LOAD_KIND, Finding, unreadable
+from measure.findings import LOAD_KIND, Finding, Severity, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.logs import choose_logs, record_of_logs
 from measure.formats.fio.ramp import LIMITING, SEARCHED
@@ -119,18 +116,13 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
         noticed = (*point.record.findings, *check_record(point.record))
         found += [replace(f, series=point.series, load=point.load) for f in noticed]
         if point.record.depth is None:
-            found.append(
-                Finding(
-                    "depth-not-recorded",
-                    "warning",
-                    f"{point.record.source}: job {point.record.job!r} does not record its depth; the load is taken as "
-                    f"throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
-                    "terse output, an fio before 2.17, or a log, which do not hold the options",
-                    "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them",
-                    point.series,
-                    point.load,
-                )
-            )
+            taken = f"the load is taken as throughput x latency = {point.outstanding:.4g}"
+            where = f"{point.record.source}: job {point.record.job!r}"
+            message = f"{where} does not record its depth; {taken}, so Little's law cannot be checked"
+            because = "terse output, an fio before 2.17, or a log, which do not hold the options"
+            remedy = "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them"
+            place = (point.series, point.load)
+            found.append(Finding("depth-not-recorded", "warning", message, because, remedy, *place))
     order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
     rows = _rows(points)
     rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
@@ -180,15 +172,15 @@ def _at_once(points: Sequence[Placed]) -> Iterator[Finding]:
         for curve in dict.fromkeys(series) if len(jobs) > 1 else ():
             total = math.fsum(point.load for point in jobs)
             names = ", ".join(repr(point.record.job) for point in jobs[:_MOST_JOBS])
-            yield Finding(
-                LOAD_KIND,
-                "error" if series.count(curve) > 1 else "warning",
-                f"{f'{source}: ' if several else ''}the jobs {names}{', ...' if len(jobs) > _MOST_JOBS else ''} ran at "
-                f"once, so that up to {total:g} requests were outstanding in all.",
-                "no stonewall stands between these jobs, and fio starts all of them together.",
-                "write stonewall into each job, and run again; where they ran one after another: --columns think=0.",
-                series=curve,
+            names += ", ..." if len(jobs) > _MOST_JOBS else ""
+            in_all = f"so that up to {total:g} requests were outstanding in all."
+            message = f"{f'{source}: ' if several else ''}the jobs {names} ran at once, {in_all}"
+            because = "no stonewall stands between these jobs, and fio starts all of them together."
+            remedy = (
+                "write stonewall into each job, and run again; where they ran one after another: --columns think=0."
             )
+            severity: Severity = "error" if series.count(curve) > 1 else "warning"
+            yield Finding(LOAD_KIND, severity, message, because, remedy, series=curve)
 
 
 _MOST_JOBS = 4
@@ -196,37 +188,30 @@ _MOST_JOBS = 4
 
 def why_unusable(record: FioRecord) -> Finding | None:
     """Why the record is not a point; None where it is one."""
-    where = f"{record.source}: job {record.job!r}"
     if record.error:
         known = record.error < BEYOND_ERRORS
         said = os.strerror(record.error) if known else "no error number of any system"
-        check, why, because, remedy = (
-            "job-failed",
-            f"ended with error {record.error} ({said}), so its numbers are not used; settle the cause, "
-            "then measure again",
-            "a full disk, a missing permission, no direct I/O on this file system, or a device that fails.",
-            "run this job by itself with --error_dump=1, and read the end of dmesg.",
-        )
+        settle = "so its numbers are not used; settle the cause, then measure again"
+        check, why = "job-failed", f"ended with error {record.error} ({said}), {settle}"
+        because = "a full disk, a missing permission, no direct I/O on this file system, or a device that fails."
+        remedy = "run this job by itself with --error_dump=1, and read the end of dmesg."
     elif record.throughput_per_s <= 0:
-        check, why, because, remedy = (
-            "no-requests",
-            "completed no read or write; measure again, for longer",
-            "the run was shorter than one request, or it was stopped.",
-            "run it with --time_based=1 --runtime=30.",
-        )
+        check, why = "no-requests", "completed no read or write; measure again, for longer"
+        because = "the run was shorter than one request, or it was stopped."
+        remedy = "run it with --time_based=1 --runtime=30."
         if "trim" in record.options.get("rw", ""):
             why, because = "only trimmed, and reads and writes are what is read", "its rw names trims alone."
             remedy = "run it with --rw=randread or --rw=randwrite."
     elif not record.latency.mean_s > 0:
-        check, why, because, remedy = (
+        check, why = (
             "no-latency",
             "recorded no latency; measure again without gtod_reduce, disable_lat and disable_clat",
-            "one of these options was given to save the time of looking at the clock.",
-            "run it with --gtod_reduce=0 --disable_lat=0 --disable_clat=0.",
         )
+        because = "one of these options was given to save the time of looking at the clock."
+        remedy = "run it with --gtod_reduce=0 --disable_lat=0 --disable_clat=0."
     else:
         return None
-    return Finding(check, "error", f"{where} {why}", because, remedy)
+    return Finding(check, "error", f"{record.source}: job {record.job!r} {why}", because, remedy)
 
 
 @dataclass(frozen=True)
@@ -248,11 +233,10 @@ class Placed:
 def _point(record: FioRecord) -> Placed:
     """The record at its load, on a curve named by block, mix and pattern alone."""
     point = Placed(record, describe_series(record.block_bytes, _round_mix(record), record.pattern), math.nan)
-    depth = record.depth
     if _searched(record):
         return replace(point, load=float(f"{point.outstanding:.3g}"))
-    if depth is not None:
-        return replace(point, load=float(depth * record.jobs))
+    if record.depth is not None:
+        return replace(point, load=float(record.depth * record.jobs))
     return replace(point, load=near_power_of_two(max(1, round(point.outstanding)), tolerance=0.05))
 
 
@@ -265,10 +249,7 @@ _SCATTER = 0.015  # a counted share of reads is that of a whole 5 % within this 
 
 
 def _round_mix(record: FioRecord) -> float:
-    """The read fraction that names the curve: the option's where known, else the counted one.
-
-    Counts scatter around the option (69.8 % for 70), which would give every depth a curve of its own.
-    """
+    """The read fraction that names the curve: the option's where known, else the counted one, which scatters."""
     as_counted = round(record.read_fraction, 2)
     if record.options.get("rw", "").partition(":")[0] not in ("randrw", "rw", "readwrite"):
         return as_counted
@@ -283,37 +264,31 @@ def _round_mix(record: FioRecord) -> float:
 
 def _named(points: Sequence[Placed]) -> list[Placed]:
     """The points with full curve names, from everything that differs between them."""
-    parts: dict[int, list[str]] = {i: [] for i in range(len(points))}
-    for members in _grouped(range(len(points)), lambda i: points[i].series).values():
+    names = [[point.series] for point in points]
+    for members in _curves(names):
         for dimension in (_folder, _device, _engine, _buffered):
             values = {i: dimension(points[i].record) for i in members}
-            if len(set(values.values())) > 1:
-                for i in members:
-                    parts[i] += [values[i]] if values[i] else []
-    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].series, *parts[i]]))
-    for members in groups.values():
-        depths = {points[i].record.depth for i in members}
-        if len(depths) > 1:
-            for i in members:
-                jobs = points[i].record.jobs
-                parts[i] += [f"{jobs} jobs"] if jobs > 1 else []
-    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].series, *parts[i]]))
-    for members in groups.values():
+            for i in members if len(set(values.values())) > 1 else ():
+                names[i] += filter(None, [values[i]])
+    for members in _curves(names):
+        for i in members if len({points[i].record.depth for i in members}) > 1 else ():
+            names[i] += [f"{jobs} jobs"] if (jobs := points[i].record.jobs) > 1 else []
+    for members in _curves(names):
         # Two jobs of one file at the same load differ in something that the name lacks.
         seen: dict[tuple[str, float], set[str]] = defaultdict(set)
         for i in members:
             seen[points[i].record.source, points[i].load].add(points[i].record.job)
-        if any(len(jobs) > 1 for jobs in seen.values()):
-            for i in members:
-                parts[i].append(f"({points[i].record.job})")
-    return [replace(p, series=" ".join([p.series, *parts[i]])) for i, p in enumerate(points)]
+        for i in members if any(len(jobs) > 1 for jobs in seen.values()) else ():
+            names[i].append(f"({points[i].record.job})")
+    return [replace(p, series=" ".join(name)) for p, name in zip(points, names, strict=True)]
 
 
-def _grouped(items: Iterable[int], key: Callable[[int], str]) -> dict[str, list[int]]:
-    groups: dict[str, list[int]] = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
-    return groups
+def _curves(names: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The places of equal names."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(names):
+        places[" ".join(name)].append(place)
+    return list(places.values())
 
 
 def _folder(record: FioRecord) -> str:
