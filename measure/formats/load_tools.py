@@ -77,25 +77,21 @@ class Tool:
 @cache
 def tools() -> tuple[Tool, ...]:
     """The tools of the table, those that are read first."""
-    table = tomllib.loads(files(__package__).joinpath("load_tools.toml").read_text("utf-8"))
-    return tuple(_tool(name, entries) for name, entries in table.items())
-
-
-def _tool(name: str, entries: Mapping[str, Any]) -> Tool:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entries.items()}
-    return Tool(re.sub("-(?:csv|json|xml|text)$", "", name), **values)
+    found = []
+    for name, entries in tomllib.loads(files(__package__).joinpath("load_tools.toml").read_text("utf-8")).items():
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in entries.items()
+        }
+        found.append(Tool(re.sub("-(?:csv|json|xml|text)$", "", name), **values))
+    return tuple(found)
 
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
     """A pattern of the table, with its blanks and fields as patterns of their own."""
     spaced = re.sub(r"(?<!\[)(?<!\\) (?:\+|(?![*?\]]))", r"[ \\t]+", re.sub(r"(?<!\[)\^ ", r"^[ \\t]*", text))
-    return re.compile(re.sub(r"\{([a-z]\w*)\}", _group, spaced), re.MULTILINE)
-
-
-def _group(field: re.Match[str]) -> str:
-    name = field[1]
-    return rf"(?P<{name}>{_TIME if name in _TIMES else _RATE})"
+    fields = re.sub(r"\{([a-z]\w*)\}", lambda m: rf"(?P<{m[1]}>{_TIME if m[1] in _TIMES else _RATE})", spaced)
+    return re.compile(fields, re.MULTILINE)
 
 
 def tool_of(text: str) -> Tool | None:
@@ -108,14 +104,13 @@ def tool_of(text: str) -> Tool | None:
 
 
 def fields_of_text(tool: Tool, text: str, name: str) -> Fields:
-    """The fields in the text of one run."""
+    """The fields in the text of one run, each by the first pattern that finds it; of counts all."""
     found: Fields = {}
     for pattern in map(_pattern, tool.lines):
         known = {key for key in found if not key.startswith(("failed", "count"))}
-        for match in pattern.finditer(text):
-            for key, value in match.groupdict().items():
-                if value is not None and key not in known:
-                    found.setdefault(key, []).append(_value(key, value, tool, name))
+        matches = (pair for match in pattern.finditer(text) for pair in match.groupdict().items())
+        for key, value in ((k, v) for k, v in matches if v is not None and k not in known):
+            found.setdefault(key, []).append(_value(key, value, tool, name))
     return found
 
 

@@ -27,39 +27,26 @@ NEAR_WHOLE = 0.1
 
 @dataclass(frozen=True)
 class ServerRun:
-    """The results of one run of ``tool``.
-
-    ``clients``: number that circulate (closed loop); ``rate_per_s``: arrival rate (open loop); both None: not printed.
-    ``response_s`` None: not printed, ``clients`` / throughput is used instead. ``percentiles`` are seconds by
-    percent, ``sd_s`` is the standard deviation of the response time; ``failed`` of ``requests`` are errors or
-    time-outs.
-    """
+    """The results of one run of ``tool``; sentences are without a full stop."""
 
     tool: str
     throughput_per_s: float
-    response_s: float | None
-    clients: float | None = None
+    response_s: float | None  # None: not printed, clients / throughput is used instead
+    clients: float | None = None  # that circulate
     unit: str = "clients"
-    rate_per_s: float | None = None
-    percentiles: Mapping[float, float] = field(default_factory=dict)
+    rate_per_s: float | None = None  # of arrivals; without it and clients, the load was not printed
+    percentiles: Mapping[float, float] = field(default_factory=dict)  # seconds by percent
     sd_s: float = math.nan
     requests: float | None = None
-    failed: float = 0.0
+    failed: float = 0.0  # of the requests: errors and time-outs
     series: str = ""
-    rate_is_inferred: bool = False
-    """Whether the tool does not print the rate, which follows from how the queue grew."""
-    gaps: Gaps = "poisson"
-    """Those between arrivals, of a run at a rate."""
-    paces: str = ""
-    """The option by which the tool sends at a rate instead, which its output does not say."""
-    cycles: bool = False
-    """Whether the tool says that its users circulate, although they may pause between two requests."""
+    rate_is_inferred: bool = False  # the tool does not print the rate, which follows from how the queue grew
+    gaps: Gaps = "poisson"  # between arrivals, of a run at a rate
+    paces: str = ""  # the option by which the tool sends at a rate instead, which its output does not say
+    cycles: bool = False  # the tool says that its users circulate, although they may pause between two requests
     notes: tuple[str, ...] = ()
-    """Remarks on the run, in sentences without a full stop."""
-    doubt: str = ""
-    """What speaks against a run at a rate, which is asked about."""
-    left_out: tuple[str, ...] = ()
-    """Runs beside it in the same text that were interrupted, in sentences without a full stop."""
+    doubt: str = ""  # what speaks against a run at a rate, which is asked about
+    left_out: tuple[str, ...] = ()  # runs beside it in the same text that were interrupted
 
 
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
@@ -77,9 +64,8 @@ def servers_sweep(
 ) -> Sweep:
     """The runs of several files, {file: runs}, as one sweep. DataError where they mix kinds of load, or tools.
 
-    ``load``: the number of clients of runs that print none. ``pipeline``: requests that each client keeps outstanding,
-    where the user said so. Where X R / N tells it of a tool that can do so, the load is in requests, and a finding says
-    it.
+    ``load``: the number of clients of runs that print none; ``pipeline``: requests that each client keeps outstanding,
+    where the user said so, else where X R / N tells it of a tool that can do so.
     """
     listed = [(file, run) for file, found in runs.items() for run in found]
     name = listed[0][0]
@@ -144,10 +130,7 @@ def _is_computed(run: ServerRun) -> bool:
 def _count_pipelines(
     table: pd.DataFrame, noun: str, tools: Collection[str], pipeline: int | None, name: str
 ) -> tuple[int, list[Finding]]:
-    """Set the loads of ``table``, in place, to requests where each client keeps several outstanding; how many, and why.
-
-    The number is the one that the user said, else the whole number that every X R / N of a curve is.
-    """
+    """Set the loads of ``table``, in place, to requests where clients keep several outstanding; how many, and why."""
     ratio = (table["throughput_per_s"] * table["latency_s"] / table["load"]).to_numpy(float)
     if pipeline is not None:
         table["load"] *= pipeline
@@ -171,24 +154,18 @@ def _count_pipelines(
 
 
 def _batch_times(above: float, name: str) -> Finding:
-    return Finding(
-        "pipelining",
-        "warning",
-        f"{name}: N / X stands beside the mean response time: by the printed one X R / N is {above:.3g}, more than "
-        "the clients and their pipelines can have outstanding.",
-        "the tool times each request of a batch from when the batch was written.",
-        "its percentiles are those of batches: do not rely on them.",
-    )
+    more = f"{above:.3g}, more than the clients and their pipelines can have outstanding."
+    message = f"{name}: N / X stands beside the mean response time: by the printed one X R / N is {more}"
+    because = "the tool times each request of a batch from when the batch was written."
+    remedy = "its percentiles are those of batches: do not rely on them."
+    return Finding("pipelining", "warning", message, because, remedy)
 
 
 def _load(run: ServerRun, file: str, said: int | None) -> tuple[float, list[Finding]]:
     """The load of a run; where none was printed, what the user ``said``, else by Little's law, with a Finding."""
-    if run.rate_per_s is not None:
-        return run.rate_per_s, []
-    if run.clients is not None:
-        return run.clients, []
-    if said is not None:
-        return float(said), []
+    printed = run.clients if run.rate_per_s is None else run.rate_per_s
+    if printed is not None or said is not None:
+        return float(said or 0) if printed is None else printed, []
     outstanding = run.throughput_per_s * run.response_s  # type: ignore[operator]  # a tool prints one of both
     whole = max(1, round(outstanding))
     if abs(outstanding / whole - 1) > NEAR_WHOLE:
@@ -203,31 +180,20 @@ def _load(run: ServerRun, file: str, said: int | None) -> tuple[float, list[Find
 
 def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
     if run.failed:
-        share = f"{run.failed:g} answers"
-        if run.requests:
-            share = f"{plain_number(100 * run.failed / run.requests, 2)} % of the answers"
-        yield Finding(
-            "failed-answers",
-            "warning",
-            f"{file}: {share} are errors or time-outs, and its rate or its times may count them",
-            "an error is often quicker than an answer, a time-out slower",
-            "mend the errors and run again",
-            load=load,
-        )
+        percent = f"{plain_number(100 * run.failed / run.requests, 2)} % of the answers" if run.requests else ""
+        counts = f"{percent or f'{run.failed:g} answers'} are errors or time-outs"
+        message = f"{file}: {counts}, and its rate or its times may count them"
+        because = "an error is often quicker than an answer, a time-out slower"
+        yield Finding("failed-answers", "warning", message, because, "mend the errors and run again", load=load)
     for why in run.left_out:
         yield Finding("interrupted-run", "warning", why, "it was stopped", "run it again", load=load)
     inferred = f"{run.tool} does not print the rate it was asked for; about {format_rate(load)} is inferred: {GREW}"
     for note in (*run.notes, *([inferred] if run.rate_is_inferred else [])):
         yield Finding("load-generator", "info", note, load=load)
     if run.doubt:
-        yield Finding(
-            LOAD_KIND,
-            "error",
-            f"{file}: {run.doubt}.",
-            "users who ramp hold no load, and a rate of iterations was perhaps none.",
-            "run a constant number of users or a rate, or say that a rate it was: --columns gaps=paced.",
-            load=load,
-        )
+        because = "users who ramp hold no load, and a rate of iterations was perhaps none."
+        remedy = "run a constant number of users or a rate, or say that a rate it was: --columns gaps=paced."
+        yield Finding(LOAD_KIND, "error", f"{file}: {run.doubt}.", because, remedy, load=load)
 
 
 _BEGINNING = 20  # characters of a remark that tell its kind; behind them are the file and its numbers

@@ -1,10 +1,8 @@
 """Detects which load generator wrote a text, and reads its runs.
 
-Most tools are tables of ``load_tools.toml``. Read here are k6's summary (its documents of --summary-export and
-handleSummary, and the text that it prints at its end), the serving benchmark of vLLM and SGLang, and logs over time of
-users who may pause, so that N = X (R + Z): each number of users that lasted is a run. JMeter's results have a row a
-request, and perhaps a number of threads. Locust's ``stats_history.csv`` counts users and answers over time;
-``stats.csv`` has no users.
+Most tools are tables of ``load_tools.toml``. Read here are k6's summary (documents, and the text that it prints at its
+end), the serving benchmark of vLLM and SGLang, and logs over time of users who may pause, so that N = X (R + Z): each
+number of users that lasted is a run of JMeter or Locust.
 """
 
 from __future__ import annotations
@@ -19,7 +17,16 @@ from itertools import groupby
 from typing import Any
 
 from measure.errors import DataError
-from measure.formats.load_tools import Tool, fields_of_document, parse_seconds, run_of, runs_of_text, tool_of, tools
+from measure.formats.load_tools import (
+    Fields,
+    Tool,
+    fields_of_document,
+    parse_seconds,
+    run_of,
+    runs_of_text,
+    tool_of,
+    tools,
+)
 from measure.formats.server_reports import CLOSED_LOOP, ServerRun, load_of_a_count, number_at, servers_sweep
 from measure.formats.tables.cells import check_rows
 from measure.sweep import Sweep
@@ -48,26 +55,26 @@ def samples(text: str, name: str) -> list[ServerRun]:
     rows = list(csv.DictReader(from_header(text).splitlines()))
     check_rows(len(rows), name)
     try:
-        listed = [
-            (float(r[_START]) / 1e3, float(r[_TOOK]) / 1e3, int(r.get(_THREADS) or 0), r.get(_FINE)) for r in rows
-        ]
+        started = [(float(r[_START]) / 1e3, float(r[_TOOK]) / 1e3, r) for r in rows]
+        listed = [(start + took, took, int(r.get(_THREADS) or 0), r.get(_FINE)) for start, took, r in started]
     except (TypeError, ValueError) as error:
         raise DataError(
             f"{name}: a row has no start or no duration in ms ({error}); it was cut off: remove it"
         ) from error
-    listed.sort(key=lambda sample: sample[0] + sample[1])
+    listed.sort(key=lambda sample: sample[0])
     runs = []
     for threads, group in groupby(listed, key=lambda sample: sample[2]):
-        held = list(group)
-        begin, end = held[0][0] + held[0][1], held[-1][0] + held[-1][1]
-        counted = held[1:]
-        if end - begin >= LEAST_S and counted:
-            rate, mean = len(counted) / (end - begin), sum(took for _, took, _, _ in counted) / len(counted)
+        (begin, *_), *counted = group
+        if counted and (seconds := counted[-1][0] - begin) >= LEAST_S:
+            mean = sum(took for _, took, _, _ in counted) / len(counted)
             failed = sum(fine == "false" for *_, fine in counted)
-            users = float(threads) or None
-            run = ServerRun("jmeter", rate, mean, clients=users, unit="users", requests=len(counted), failed=failed)
-            runs.append(run)
+            runs.append(_run_of_users("jmeter", threads, len(counted), seconds, mean, failed))
     return _held(runs, name)
+
+
+def _run_of_users(tool: str, users: int, count: int, seconds: float, mean_s: float, failed: int) -> ServerRun:
+    clients = float(users) or None
+    return ServerRun(tool, count / seconds, mean_s, clients=clients, unit="users", requests=count, failed=failed)
 
 
 _HISTORY = "Timestamp,User Count,Type,Name,"
@@ -92,11 +99,9 @@ def locust(text: str, name: str) -> list[ServerRun]:
         seconds = int(last["Timestamp"]) - int(first["Timestamp"])
         count = int(last["Total Request Count"]) - int(first["Total Request Count"])
         if users and seconds >= LEAST_S and count > 0:
-            time_ms = _sum_ms(last) - _sum_ms(first)
+            mean_s = (_sum_ms(last) - _sum_ms(first)) / count / 1e3
             failed = int(last["Total Failure Count"]) - int(first["Total Failure Count"])
-            rate, mean = count / seconds, time_ms / count / 1e3
-            run = ServerRun("locust", rate, mean, clients=float(users), unit="users", requests=count, failed=failed)
-            runs.append(run)
+            runs.append(_run_of_users("locust", users, count, seconds, mean_s, failed))
     return _held(runs, name)
 
 
@@ -156,10 +161,7 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
 
 
 def _users_ramp(metrics: Mapping[str, Any]) -> str:
-    """What speaks for a number of users that was varied during the run; empty where iterations came at a rate.
-
-    Users who are all active at times, and not always, may ramp; iterations are dropped only where they come at a rate.
-    """
+    """What speaks for users who ramp: all active at times, and not always; iterations at a rate alone are dropped."""
     active, most = metrics.get("vus", {}), metrics.get("vus_max", {}).get("max")
     varied = most is not None and active.get("min", most) < active.get("max", 0) >= most
     if not varied or metrics.get("dropped_iterations", {}).get("count"):
@@ -295,12 +297,9 @@ def runs_in(text: str, name: str) -> list[ServerRun]:
 def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
     """The reader of the text; None where no load generator wrote it."""
     if from_header(text).lstrip().startswith(("{", "[")) and (found := documents(text)):
-        reads = [next((read for known, read in _documents() if known(one)), None) for one in found]
-        return (
-            None
-            if None in reads
-            else lambda _, name: [read(one, name) for read, one in zip(reads, found, strict=True) if read]
-        )
+        reads = [known[1] for one in found if (known := _reader_of_document(one))]
+        whole = len(reads) == len(found)
+        return (lambda _, name: [read(one, name) for read, one in zip(reads, found, strict=True)]) if whole else None
     if looks_like_samples(text):
         return samples
     if looks_like_locust(text):
@@ -341,9 +340,8 @@ def _writers_of_documents(text: str) -> Iterator[str]:
         except (json.JSONDecodeError, RecursionError):
             at = begins.start() + 1
             continue
-        if isinstance(one, dict):
-            names = [name for name, (known, _) in JSON.items() if known(one)]
-            yield from names[:1] or [tool.name for tool in tools() if tool.wrote(one)][:1]
+        if isinstance(one, dict) and (found := _reader_of_document(one)):
+            yield found[0]
 
 
 def several_tools(name: str, written: Sequence[str]) -> DataError:
@@ -351,23 +349,33 @@ def several_tools(name: str, written: Sequence[str]) -> DataError:
     return DataError(f"{name} holds outputs of {' and '.join(written)}; give each a file of its own")
 
 
-def _documents() -> Iterator[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any], str], ServerRun]]]:
-    """The detector and the reader of each tool's document."""
-    yield from JSON.values()
-    for tool in tools():
-        yield tool.wrote, lambda one, name, tool=tool: run_of(tool, fields_of_document(tool, one, name), name)  # type: ignore[misc]
+_Document = Mapping[str, Any]
+
+
+def _reader_of_document(one: _Document) -> tuple[str, Callable[[_Document, str], ServerRun]] | None:
+    """The tool that wrote a JSON document, and what reads it; None where no load generator did."""
+    for name, (known, read) in JSON.items():
+        if known(one):
+            return name, read
+    tool = next((tool for tool in tools() if tool.wrote(one)), None)
+    return None if tool is None else (tool.name, partial(_of_document, tool))
+
+
+def _of_document(tool: Tool, one: _Document, name: str) -> ServerRun:
+    return run_of(tool, fields_of_document(tool, one, name), name)
 
 
 def _by_table(tool: Tool, text: str, name: str) -> list[ServerRun]:
     """The runs of a text that the table of tools reads, or whose fields are those of a document."""
-    if tool.document:
-        _, read = JSON[tool.document]
-        backend = re.search(r"^Backend:\s+(\S+)", text, re.MULTILINE)
-        named = {"backend": backend[1] if backend else ""}
-        return runs_of_text(
-            tool, _lines(text), name, lambda found, where: read(named | {k: v[0] for k, v in found.items()}, where)
-        )
-    return runs_of_text(tool, _lines(text), name, lambda found, where: run_of(tool, found, where))
+    backend = re.search(r"^Backend:\s+(\S+)", text, re.MULTILINE)
+    named = {"backend": backend[1] if backend else ""}
+
+    def read(found: Fields, where: str) -> ServerRun:
+        if not tool.document:
+            return run_of(tool, found, where)
+        return JSON[tool.document][1](named | {key: values[0] for key, values in found.items()}, where)
+
+    return runs_of_text(tool, _lines(text), name, read)
 
 
 def _lines(text: str) -> str:
