@@ -21,6 +21,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -46,12 +47,11 @@ SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "
 class DeviceInterval:
     """The activity of ``device`` in the ``seconds`` until ``time`` (ISO 8601, UTC).
 
-    ``reads`` and ``writes`` are requests completed, ``read_s`` and ``write_s`` the sum of their response times,
-    ``busy_s`` the time with at least one in the device (%util times the interval). ``in_flight`` is the sampled mean
-    number of requests in the device, ``in_flight_variance`` its variance; NaN without samples. Samples that saw it
-    busy have the weight of ``busy_s``, so that late ones, a ``late_looks_share`` of all, which waited for a processor,
-    do not bias either. ``printed_s`` is that sum by the mean times that a tool printed, where ``read_s`` and
-    ``write_s`` come from another figure; NaN elsewhere.
+    ``reads`` and ``writes`` are requests completed, ``read_s`` and ``write_s`` the sum of their response times
+    (``printed_s``: by the mean times that a tool printed, where these come from another figure), ``busy_s`` the time
+    with at least one in the device. ``in_flight`` is the sampled mean number of requests in the device; NaN without
+    samples. Samples that saw it busy have the weight of ``busy_s``, so that late ones, a ``late_looks_share`` of all,
+    which waited for a processor, do not bias it.
 
     >>> DeviceInterval("sda", "", 2, reads=1000, read_s=8).response_time_s
     0.008
@@ -152,14 +152,11 @@ class DeviceInterval:
         1000.0
         """
 
-        def mean(name: str) -> float:
+        def mean(name: str, unknown: float = math.nan) -> float:
             value = row.get(name)
-            return math.nan if value in ("", None) else float(value)
+            return unknown if value in ("", None) or math.isnan(float(value)) else float(value)
 
-        def rate(name: str) -> float:
-            value = mean(name)
-            return 0.0 if math.isnan(value) else value
-
+        rate = partial(mean, unknown=0.0)
         seconds = float(row["seconds"])
         reads, writes = seconds * rate("reads_per_s"), seconds * rate("writes_per_s")
         return cls(
@@ -293,11 +290,9 @@ def kinds(parts: Iterable[list[DeviceInterval]]) -> list[list[list[DeviceInterva
     """The stretches of each kind of requests, in the order in which the kinds first appear."""
     found: list[list[list[DeviceInterval]]] = []
     for part in parts:
-        kind = next((k for k in found if like(pooled(part), pooled(k[0]))), None)
-        if kind is None:
-            found.append([part])
-        else:
-            kind.append(part)
+        if (kind := next((k for k in found if like(pooled(part), pooled(k[0]))), None)) is None:
+            found.append(kind := [])
+        kind.append(part)
     return found
 
 
@@ -317,23 +312,20 @@ def series_of(device: str, parts: Sequence[list[DeviceInterval]]) -> list[tuple[
 
 def _rows(series: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, float | str]]:
     """Rows of one curve: stretches of nearly equal load are one point, in repeats of at least ``LEAST_S``."""
-    rows: list[dict[str, float | str]] = []
-    for group in _alike(sorted(parts, key=lambda part: pooled(part).outstanding)):
-        load = float(f"{pooled([interval for part in group for interval in part]).outstanding:.3g}")
-        for repeat, piece in enumerate(_pieces(group)):
-            rows.append(
-                {
-                    "series": series,
-                    "load": load,
-                    "throughput_per_s": piece.throughput_per_s,
-                    "latency_s": piece.response_time_s,
-                    PUBLISHED["latency_s"]: _ratio(piece.printed_s, piece.requests),
-                    "repeat": repeat,
-                    "read_fraction": piece.read_share,
-                    "bandwidth_bytes_per_s": (piece.read_bytes + piece.written_bytes) / piece.seconds,
-                }
-            )
-    return rows
+    return [
+        {
+            "series": series,
+            "load": float(f"{pooled([interval for part in group for interval in part]).outstanding:.3g}"),
+            "throughput_per_s": piece.throughput_per_s,
+            "latency_s": piece.response_time_s,
+            PUBLISHED["latency_s"]: _ratio(piece.printed_s, piece.requests),
+            "repeat": repeat,
+            "read_fraction": piece.read_share,
+            "bandwidth_bytes_per_s": (piece.read_bytes + piece.written_bytes) / piece.seconds,
+        }
+        for group in _alike(sorted(parts, key=lambda part: pooled(part).outstanding))
+        for repeat, piece in enumerate(_pieces(group))
+    ]
 
 
 def _alike(parts: Iterable[list[DeviceInterval]]) -> Iterator[list[list[DeviceInterval]]]:
@@ -365,13 +357,9 @@ def _pieces(group: Sequence[list[DeviceInterval]]) -> list[DeviceInterval]:
 
 def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[DeviceInterval]]) -> Finding:
     steady_s = sum(i.seconds for part in parts for i in part)
-    return Finding(
-        "steady-load",
-        "info",
-        f"{steady_s:.0f} of {sum(i.seconds for i in seen):.0f} s were steady, in "
-        f"{len(parts)} stretch{'' if len(parts) == 1 else 'es'} of {LEAST_S:g} s or more; the rest is left out",
-        series=device,
-    )
+    many = f"{len(parts)} stretch{'' if len(parts) == 1 else 'es'} of {LEAST_S:g} s or more"
+    message = f"{steady_s:.0f} of {sum(i.seconds for i in seen):.0f} s were steady, in {many}; the rest is left out"
+    return Finding("steady-load", "info", message, series=device)
 
 
 _FIRST = ["time", "device", "seconds"]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -73,9 +72,8 @@ def looks_like_pairs(text: str) -> bool:
 def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Sweep:
     """One sweep of bandwidth-latency files of one form, {name: text}; one curve per read percentage.
 
-    ``units`` ({"latency": "ns", "bandwidth": "MB/s"}) are those of text files, which contain no units; without, MB/s
-    and ns are assumed, and a Finding says so. Raises DataError naming the file and the line of a cell that is not a
-    number.
+    ``units`` ({"latency": "ns", "bandwidth": "MB/s"}) are those of text files without a header; MB/s and ns are assumed
+    else, and a Finding says so. DataError naming the file and the line of a cell that is not a number.
     """
     for name, text in texts.items():
         check_rows(text.count("\n"), name)
@@ -93,7 +91,9 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
             found = [{**row, "series": name} for row in found]
         rows += found
         findings += _left_out(found, name)
-    _part_files(rows)
+    curves = {(row["source"], row["series"]) for row in rows}
+    if len(curves) > len({series for _, series in curves}):  # these are several machines, not repeats
+        rows = [{**row, "series": f"{row['source']}: {row['series']}"} for row in rows]
     kept = [row for row in rows if row["throughput_per_s"] > 0]
     if not kept:
         raise DataError(f"{first}: no row has a bandwidth above zero, so it holds no curve; give the original file")
@@ -164,37 +164,20 @@ def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str
     }
 
 
-def _part_files(rows: Sequence[Row]) -> None:
-    """Put the file's name before equal curve names in several files: these are several machines, not repeats."""
-    files: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        files[row["series"]].add(row["source"])
-    if any(len(names) > 1 for names in files.values()):
-        for row in rows:
-            row["series"] = f"{row['source']}: {row['series']}"
-
-
 def _left_out(rows: Sequence[Row], name: str) -> Iterator[Finding]:
-    negative = [row for row in rows if row["throughput_per_s"] < 0]
-    if negative:
-        yield Finding(
-            "rows-left-out",
-            "warning",
-            f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero (the first: "
-            f"{plain_number(negative[0]['bandwidth_bytes_per_s'] / 1e6, 4)} MB/s).",
-            "the curve was smoothed or shifted after it was measured.",
-            "use the measured points where they are published.",
-        )
-    zero = [1e9 * row["latency_s"] for row in rows if row["throughput_per_s"] == 0]
-    if zero:
+    if negative := [row["bandwidth_bytes_per_s"] for row in rows if row["throughput_per_s"] < 0]:
+        first = f"the first: {plain_number(negative[0] / 1e6, 4)} MB/s"
+        message = f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero ({first})."
+        because = "the curve was smoothed or shifted after it was measured."
+        remedy = "use the measured points where they are published."
+        yield Finding("rows-left-out", "warning", message, because, remedy)
+    if zero := [1e9 * row["latency_s"] for row in rows if row["throughput_per_s"] == 0]:
         idle = f"{min(zero):.4g} ns" if min(zero) == max(zero) else f"{min(zero):.4g} to {max(zero):.4g} ns"
-        yield Finding(
-            "idle-point",
-            "info",
-            f"{name}: {counted(len(zero), 'row')} with a bandwidth of zero: idle latency, {idle}, no point of a curve.",
-            "the tool sets the bandwidth of its longest pause to zero.",
-            "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
-        )
+        which = f"{counted(len(zero), 'row')} with a bandwidth of zero"
+        message = f"{name}: {which}: idle latency, {idle}, no point of a curve."
+        because = "the tool sets the bandwidth of its longest pause to zero."
+        remedy = "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause."
+        yield Finding("idle-point", "info", message, because, remedy)
 
 
 def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
@@ -202,16 +185,15 @@ def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
     idlest = min(rows, key=lambda row: float(row["bandwidth_bytes_per_s"]))
     lines = idlest["throughput_per_s"] * idlest["latency_s"]
     right = _LEAST_LINES <= lines <= _MOST_LINES
-    return Finding(
-        "latency-unit",
-        "info" if right else "warning",
+    message = (
         f"{name}: no unit is named; read as MB/s and ns. At the lowest bandwidth, "
         f"{plain_number(idlest['bandwidth_bytes_per_s'] / 1e6, 4)} MB/s, bandwidth x latency is then "
         f"{plain_number(lines)} lines of {CACHE_LINE_BYTES} B in flight, "
-        f"{'as' if right else 'not 1 as'} a pointer chase alone has it.",
-        "" if right else "the latency may be in cycles of the CPU; divide by the clock in GHz then.",
-        "say the units, as --columns bandwidth=1:MB/s,latency=2:ns.",
+        f"{'as' if right else 'not 1 as'} a pointer chase alone has it."
     )
+    because = "" if right else "the latency may be in cycles of the CPU; divide by the clock in GHz then."
+    remedy = "say the units, as --columns bandwidth=1:MB/s,latency=2:ns."
+    return Finding("latency-unit", "info" if right else "warning", message, because, remedy)
 
 
 def _lines(text: str) -> list[str]:

@@ -4,10 +4,9 @@ MLC makes other threads stream through memory with an idle loop of a given numbe
 *injected delay*, the think time of a closed system) while one thread chases pointers and is timed. Each row of its
 table is one delay: the chaser's mean latency in ns and the total bandwidth in decimal MB/s.
 
-``mlc_sweep(texts)`` is a pure function of text. It finds every loaded-latency table, also in a whole terminal
-session (prompts, indentation, CRLF, several runs, a full run with matrices around the table, a run cut in the middle
-of a row), and makes one curve of each. One request is one cache line of 64 bytes. Of what a full run prints around the
-table, the idle latency and the peak bandwidth of reads are read too: the audit compares the curve with them.
+Every loaded-latency table is one curve, also in a whole terminal session. One request is one cache line of 64 bytes.
+Of what a full run prints around the table, the idle latency and the peak bandwidth of reads are read too: the audit
+compares the curve with them.
 """
 
 from __future__ import annotations
@@ -112,9 +111,8 @@ def looks_like_mlc(text: str) -> bool:
 def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     """One sweep of everything in ``texts`` (file name -> text); one curve per run.
 
-    The load is the injected delay in core cycles, throughput in cache lines a second. A truncated last row, and a
-    table without a whole row, are left out with a Finding. ``provenance.details`` holds by curve ``buffer_bytes``, and
-    ``listed`` with ``idle_latency_s`` and ``peak_bytes_per_s`` (of all reads), if they were printed before the table.
+    The load is the injected delay in core cycles, throughput in cache lines a second. ``provenance.details`` holds by
+    curve ``buffer_bytes``, and ``listed`` with what was printed before the table.
 
     Raises DataError where a text holds no loaded-latency table, or no whole row.
     """
@@ -194,12 +192,9 @@ def _name_runs(runs: Sequence[_Run]) -> list[str]:
     plain = [_describe(run) for run in runs]
     names = []
     for run, name in zip(runs, plain, strict=True):
-        twins = [r for r, n in zip(runs, plain, strict=True) if n == name]
-        files = {r.source for r in twins}
-        label = f"{run.source}: {name}" if len(files) > 1 else name
-        if sum(r.source == run.source for r in twins) > 1:
-            label += f" (run {run.number})"
-        names.append(label)
+        files = [r.source for r, n in zip(runs, plain, strict=True) if n == name]
+        label = f"{run.source}: {name}" if len(set(files)) > 1 else name
+        names.append(f"{label} (run {run.number})" if files.count(run.source) > 1 else label)
     return names
 
 
@@ -255,12 +250,7 @@ def _table(run: _Run, name: str) -> pd.DataFrame:
 
 def _cut_finding(run: _Run, name: str) -> Finding:
     where = f" in the middle of a row ({run.cut!r})" if run.cut else ""
-    return Finding(
-        "mlc-truncated",
-        "warning",
-        f"{run.source}: the table of run {run.number} ends{where} after {counted(len(run.rows), 'whole row')}; the "
-        "rest of the curve is missing.",
-        "MLC was stopped, or the file was cut.",
-        "run the sweep again to the end.",
-        series=name or None,
-    )
+    after = f"after {counted(len(run.rows), 'whole row')}; the rest of the curve is missing."
+    message = f"{run.source}: the table of run {run.number} ends{where} {after}"
+    because, remedy = "MLC was stopped, or the file was cut.", "run the sweep again to the end."
+    return Finding("mlc-truncated", "warning", message, because, remedy, series=name or None)

@@ -56,13 +56,9 @@ def sysstat_sweep(text: str, name: str) -> Sweep:
     sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name, origins)
     if all(r.seconds is not None for r in reports):
         return sweep
-    unsaid = Finding(
-        "interval-length",
-        "info",
-        "the log does not say how long its intervals are: 1 s is taken, on which only the "
-        "length of the steady stretches depends",
-        remedy="run iostat with -t",
-    )
+    taken = "1 s is taken, on which only the length of the steady stretches depends"
+    message = f"the log does not say how long its intervals are: {taken}"
+    unsaid = Finding("interval-length", "info", message, remedy="run iostat with -t")
     return replace(sweep, findings=(*sweep.findings, unsaid))
 
 

@@ -76,10 +76,8 @@ class Intervals:
 def read_interval_logs(texts: Iterable[str], each_s: float = math.inf) -> Intervals:
     """The throughput of all jobs together while all of them ran, from the text of each job's ``_iops`` log.
 
-    A line is the time in ms, the requests a second of an interval, and the direction; reads and writes are added. fio
-    writes no line for an interval without a request: ``each_s`` is the length of an interval, seconds. Before its first
-    line a log says nothing (after a ramp fio may begin it late), so time starts there. Invalid lines are left out, such
-    as the last one of a run that was stopped.
+    fio writes no line for an interval without a request: ``each_s`` is the length of an interval, seconds. Before its
+    first line a log says nothing (after a ramp fio may begin it late), so time starts there.
     """
     known = [job for text in texts if len(job := _one_job(text, each_s))]
     if not known:
@@ -264,16 +262,13 @@ def _not_steady(series: str, runs: pd.DataFrame, of: int, load: Load, *, drifted
         cause = "other programs on this machine or on a shared device, or throttling."
     elif drifted:
         cause = "a write cache that fills, throttling, or a file that was not preconditioned."
-    return Finding(
-        "drift-within-run" if drifted else "unsteady",
-        "warning" if drifted else "info",
+    allowed = f"SNIA allows {100 * MOST_RANGE:.0f} % and {100 * MOST_SLOPE:.0f} %"
+    message = (
         f"{len(runs)} of {of} runs {'was' if len(runs) == 1 else 'were'} not steady by SNIA's definition, "
         f"{'and drifted' if drifted else 'by noise and not by a trend'}; at {load.at(worst['load'])} the throughput of "
         f"five rounds ranges over {100 * worst['throughput_range']:.0f} % of its mean and changes by "
-        f"{100 * worst['throughput_change']:+.0f} % (SNIA allows {100 * MOST_RANGE:.0f} % and "
-        f"{100 * MOST_SLOPE:.0f} %).",
-        cause,
-        "measure longer (--runtime) or more often (--repeats).",
-        series,
-        float(worst["load"]),
+        f"{100 * worst['throughput_change']:+.0f} % ({allowed})."
     )
+    check = "drift-within-run" if drifted else "unsteady"
+    remedy = "measure longer (--runtime) or more often (--repeats)."
+    return Finding(check, "warning" if drifted else "info", message, cause, remedy, series, float(worst["load"]))

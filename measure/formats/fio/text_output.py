@@ -148,7 +148,7 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
     reports: list[_Report] = []
     version, latest, printed = "", None, None
     run = 0
-    for line in map(_without_host, text.splitlines()):
+    for line in (_HOST.sub("", every[: _LONGEST_LINE + 1]) for every in text.splitlines()):
         if len(line) > _LONGEST_LINE:
             continue
         if match := _REPORT.match(line):
@@ -172,10 +172,6 @@ def _read(text: str, name: str) -> tuple[list[_Report], str]:
     if not reports:
         raise DataError(f"{name} holds no report of a fio job; run fio with --output-format=json --output=FILE")
     return reports, version
-
-
-def _without_host(line: str) -> str:
-    return _HOST.sub("", line[: _LONGEST_LINE + 1])
 
 
 def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
@@ -289,19 +285,17 @@ def parse_terse(text: str, name: str) -> list[FioRecord]:
     return [record for alike in lines.values() for record in _perhaps_clones(alike, name)]
 
 
-def _perhaps_clones(lines: Sequence[FioRecord], name: str) -> Iterator[FioRecord]:
+def _perhaps_clones(records: Sequence[FioRecord], name: str) -> Iterator[FioRecord]:
     """The records of one job and group, the first of several at one depth with a Finding that they may be clones."""
     found: dict[str, list[FioRecord]] = {}
-    for record in lines:
+    for record in records:
         found.setdefault(max(record.iodepth_levels, key=record.iodepth_levels.__getitem__), []).append(record)
     for first, *others in found.values():
-        doubt = Finding(
-            "repeats-or-jobs",
-            "warning",
-            f"{name}: {1 + len(others)} lines of job {first.job!r} at one depth are read as repeats that ran in turn.",
-            "terse output does not say whether they ran at once (numjobs without group_reporting).",
-            "if they did, run again with --group_reporting or --output-format=json+: their rates add up.",
-        )
+        lines = f"{1 + len(others)} lines of job {first.job!r}"
+        message = f"{name}: {lines} at one depth are read as repeats that ran in turn."
+        because = "terse output does not say whether they ran at once (numjobs without group_reporting)."
+        remedy = "if they did, run again with --group_reporting or --output-format=json+: their rates add up."
+        doubt = Finding("repeats-or-jobs", "warning", message, because, remedy)
         yield replace(first, findings=(*first.findings, doubt)) if others else first
         yield from others
 
