@@ -1,13 +1,8 @@
 """Recommends which loads to measure first, and which to measure next, for every command.
 
-The first loads are the same for every command, and also the loads to calibrate on where others are held out. They are
-queue depths 1 and 32, or of three 1, 8 and 64, or the nearest that were measured. On 554 public sweeps, mean errors
-over the whole curve from 1 to 64 are 10.0 % from the pair and 5.7 % from the three, and N* is within a factor 1.41 of
-its value from all points on 92 and on 98 % of them. For other loads they are the two ends, and the middle.
-
-For a memory a fourth point follows, where the fit to three predicts 85 % of the peak: three points are least certain
-near the bend. On published memories a fourth point at 80 to 90 % of the highest bandwidth reduces the error more than
-any change of the model (``examples/accuracy/accuracy_memory.py``).
+The first loads are the same for every command, and also the loads to calibrate on where others are held out: queue
+depths 1 and 32, or of three 1, 8 and 64, or the nearest that were measured; of other loads the two ends, and the
+middle. For a memory a fourth point follows, near the bend, where the fit to three predicts 85 % of the peak.
 
 The next load is the one that narrows the curve or the knee most, and never a measured one. The fit predicts
 measurements at all loads, with a covariance V of their logarithms (parameters and misfit together). Measuring at a is
@@ -16,8 +11,7 @@ cov(knee, a)^2 / V(a, a), as in a linear regression on one new observation. That
 in its linear-Gaussian form (Lindley 1956; Chaloner and Verdinelli, Statistical Science 1995).
 
 An adaptive sweep is the loop around :func:`next_load`: depths 1 and 32 first, then the depth that narrows the knee
-most. Over devices drawn at random with noise of 3 % four to five points give N* nearly as well as six fixed ones (1, 4,
-16, 32, 64, 256) do, and as nine by doublings: ``examples/accuracy/adaptive_accuracy.py`` makes that table.
+most (``examples/accuracy/adaptive_accuracy.py``).
 """
 
 from __future__ import annotations

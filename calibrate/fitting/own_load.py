@@ -1,16 +1,13 @@
 """A fit under its own kind of load: the predicted curve, what new measurements would be, and possible devices.
 
-The default model's median is one of sharp and soft knees, with and without an onset. The single p-norm that is most
-probable is as near where nobody tuned; a mean of the two, in logarithms, is nearer than either (the rows of
-accuracy.md; Bates and Granger, "The combination of forecasts", Operational Research Quarterly 1969). So from three
-depths on that plain p-norm shares the prediction. From two it does not help, nor where the spread of latencies tells
-how sharp the knee is.
+From three depths on the plain p-norm that is most probable shares the prediction of the default model: a mean of the
+two, in logarithms, is nearer than either (the rows of accuracy.md; Bates and Granger, "The combination of forecasts",
+Operational Research Quarterly 1969). It does not help from two, nor where latencies tell how sharp the knee is.
 
 **Services** beyond the deepest measured load: throughput may collapse there, at an unpredictable load.
 Thread pools, databases and servers lose throughput past some number Nc of clients: X(N) = f(N) max(1, N / Nc)^-gamma.
 ln Nc lies an exponential time of mean 1 / ``HAZARD`` beyond the deepest load measured or the knee, whichever is more,
-and gamma is log-normal about 1. On public services the 90 % bands beyond the deepest load then hold 90 to 94 % of the
-points instead of 75 to 81 %, and medians hardly move.
+and gamma is log-normal about 1.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Simulates the queue of a calibrated device with a fixed seed.
 
-In the loop of ``fit.queue(n)`` all n requests are always at the station, which gives each an nth of the rate X(n). Each
-is then a renewal process: its responses are draws of the law of service, with the mean n / X(n), which numpy draws at
-once. The structures of :mod:`calibrate.tails` have several stations and run on the compiled engine.
+In the loop of ``fit.queue(n)`` all n requests are always at the station, which gives each an nth of the rate X(n): its
+responses are draws of the law of service, with the mean n / X(n), which numpy draws at once.
 
 Under arrivals, or users who think, a mean does not tell the percentiles. ``with_p99`` simulates servers that work as
 the device does alone and at its peak, X(1) and X_peak, in order of arrival with its law of service: on one queue, or

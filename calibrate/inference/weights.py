@@ -95,8 +95,7 @@ class Weights:
     def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
         """Equally weighted parameters (count, d) that represent the table, and their misfit sizes (count,).
 
-        They lie at even steps of the cumulative weight, at even normal deviates along the directions. Scales that
-        differ only by rounding do not change the order.
+        They lie at even steps of the cumulative weight, at even normal deviates along the directions.
         """
         keys = self.values.copy()
         if self.scale is not None:
@@ -161,10 +160,7 @@ class Predictive:
     noise: float = 0.0
 
     def shared_with(self, others: Array, share: float) -> Predictive:
-        """Mixed with means that are higher by ``others`` (m,), which have this share of the weight.
-
-        Each row keeps its spread, moves by the share, and has the variance between the two as one more direction.
-        """
+        """Mixed with means that are higher by ``others`` (m,), which have this share of the weight."""
         between = np.sqrt(share * (1 - share)) * others
         slopes = np.concatenate([self.slopes, np.broadcast_to(between[:, None], (*self.mean.shape, 1))], axis=2)
         deviation = np.sqrt(self.deviation**2 + between**2)
@@ -393,11 +389,7 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
 
 
 def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Array, high: Array) -> Array:
-    """Quantiles (k, m) of components (m, n): Newton's steps, or bisection of ``low`` to ``high``.
-
-    It bisects where Newton's step would leave the interval or is more than half of the last step: between two parts
-    of a mixture Newton's steps may oscillate for ever.
-    """
+    """Quantiles (k, m) of components (m, n): Newton's steps, bisection where these leave the interval or oscillate."""
     widest = np.maximum(deviation.max(axis=1), POINT * (high - low))[:, None]
     deviation = np.maximum(deviation, NARROW * widest)
     low, high = (np.broadcast_to(end, (len(shares), len(end))) for end in (low, high))
@@ -457,11 +449,9 @@ def middle(table: Weights, quantity_of: Quantity, level: float) -> tuple[float, 
 
 
 def reaching(low: float, high: float, least: float, level: float) -> float:
-    """The lower end of an interval, or ``least`` where the distribution piles up at that bound.
+    """The lower end of an interval, or ``least`` where the distribution piles up at that bound, as N* = 1 of a server.
 
-    An interval between two quantiles never includes the bound itself, although a device of one server is at it
-    (N* = c = 1). Where the lower quantile is no further from the bound than that of a uniform density would be, the
-    density does not fall towards the bound, and the bound is included.
+    It does where the lower quantile is no further from the bound than that of a uniform density would be.
     """
     tail = (1 - level) / 2
     return least if low - least <= tail / (1 - tail) * (high - least) else low

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -233,8 +233,8 @@ def table_times(rows: pd.DataFrame, series: str, requests: float | None = None) 
     rows = rows[rows["series"] == series]
     load = rows["load"].min()
     chosen, where = rows[rows["load"] == load], f"{series} at load {load:g}"
-    means = {share: _mean(chosen, column) for column, share in COLUMNS.items()}
-    known = {share: value for share, value in means.items() if math.isfinite(value)}
+    seen = {share: chosen[column].dropna() for column, share in COLUMNS.items() if column in chosen}
+    known = {share: float(times.mean()) for share, times in seen.items() if len(times)}
     if len(known) < 2:
         raise DataError(
             f"{where}: neither a histogram nor percentiles are there; measure again with "
@@ -308,8 +308,3 @@ def parse_percentiles(text: str) -> dict[float, float]:
             raise ValueError(f"p{float(match[1]):g} is given twice")
         found[share] = parse_duration(match[2], part)
     return found
-
-
-def _mean(rows: pd.DataFrame, column: str) -> float:
-    values: Any = rows[column] if column in rows else pd.Series(dtype=float)
-    return float(values.mean()) if values.notna().any() else math.nan

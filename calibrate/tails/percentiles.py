@@ -8,13 +8,11 @@ structure has a weight, from a normal likelihood with standard deviation ``MISFI
 The prediction is the weighted mean of the logarithms.
 
 The remaining error of the structures at the calibrated depths is corrected there, and between them in proportion to
-the logarithm of the depth, as real devices are slower or faster when busy. So the percentiles at a deep calibrated
-depth are met. Where no structure fits well, as on a virtual disk with a busy host, the mean is that of the fitted
-curve, and the structures give only the ratios of percentiles to it.
+the logarithm of the depth. Where no structure fits well, as on a virtual disk with a busy host, the mean is that of the
+fitted curve, and the structures give only the ratios of percentiles to it.
 
-An objective for a tail is the deepest queue whose predicted p50, p95, p99 or p99.9 stays within a time. Tails are
-simulated at depths half an octave apart and interpolated linearly in logarithms. The interval ends where the limits of
-the prediction reach the time. Objectives for the mean are in :mod:`calibrate.fitting.objectives`.
+An objective for a tail is the deepest queue whose predicted p50, p95, p99 or p99.9 stays within a time, interpolated
+between depths half an octave apart. Objectives for the mean are in :mod:`calibrate.fitting.objectives`.
 """
 
 from __future__ import annotations
