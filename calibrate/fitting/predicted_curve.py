@@ -79,11 +79,8 @@ class Prediction(Result):
 
     def throughput_band(self, i: int) -> tuple[float, float, float]:
         """The predicted throughput at a load, with the ends of its band."""
-        return (
-            float(self.throughput_per_s[i]),
-            float(self.throughput_low_per_s[i]),
-            float(self.throughput_high_per_s[i]),
-        )
+        ends = self.throughput_low_per_s[i], self.throughput_high_per_s[i]
+        return float(self.throughput_per_s[i]), float(ends[0]), float(ends[1])
 
     def response_band(self, i: int) -> tuple[float, float, float | None]:
         """The predicted response time at a load, with the ends of its band; None where it may grow without end."""

@@ -236,7 +236,11 @@ class _Seen:
 
     def log_likelihood(self, curves: Curves, scv: Array) -> Array:
         """(k, n) of n devices of these ``curves`` whose service times have the ``scv`` (n,)."""
-        response, sensitivity = _seen_by(self.load, self.sent, curves, scv)
+        if isinstance(self.load, ArrivalRate):  # all rates in one chain
+            chained = [self.load.present(curves, np.array(self.sent)[:, None], scv)]
+        else:
+            chained = [self.load.present(curves, n, scv) for n in self.sent]
+        response, sensitivity = (np.vstack([getattr(one, c) for one in chained]) for c in ("response", "sensitivity"))
         served = np.isfinite(response)
         missed = self.log_response[:, None] - np.log(np.where(served, response, 1.0))
         moved = np.where(served, sensitivity, 1.0) ** 2
@@ -244,12 +248,3 @@ class _Seen:
         variance = self.noise[:, None, None] + moved[:, None] * error
         found = 0.5 * missed[:, None] ** 2 / variance + 0.5 * np.log(variance)
         return np.asarray(-np.where(served[:, None], found, -IMPOSSIBLE).sum(axis=0))
-
-
-def _seen_by(load: ArrivalRate | ClosedLoad, sent: Sequence[float], curves: Curves, scv: Array) -> tuple[Array, Array]:
-    """Response times and sensitivities (m, n) of the n devices under the values ``sent`` (m,) of a load."""
-    if isinstance(load, ArrivalRate):  # all rates in one chain
-        at = load.present(curves, np.array(sent)[:, None], scv)
-        return at.response, at.sensitivity
-    each = [load.present(curves, n, scv) for n in sent]
-    return np.array([one.response for one in each]), np.array([one.sensitivity for one in each])

@@ -155,14 +155,9 @@ class TailPoint:
 class Tails(Result):
     """Predicted and observed tails of one curve, and the structures behind the prediction, the likeliest first.
 
-    >>> from calibrate import predict_tails
-    >>> import numpy as np
-    >>> from measure.formats.fio.latency_bins import Histogram
-    >>> bins = np.linspace(60e-6, 140e-6, 9)
-    >>> alone = Histogram(bins[:-1], bins[1:], np.array([2, 8, 20, 30, 20, 10, 6, 4]), "lat")
-    >>> tails = predict_tails({1: alone}, {1: 97e-6, 16: 400e-6}, [1, 16, 64], customers=2000)
-    >>> tails.to_frame()["load"].tolist()
-    [1.0, 16.0, 64.0]
+    >>> point = TailPoint(16.0, False, {}, *(dict.fromkeys(QUANTILES, time) for time in (2e-3, 1e-3, 3e-3)))
+    >>> Tails((point,), ((Structure(1, "shared", 0.0), 1.0),), trust=1.0).reliable
+    True
     """
 
     points: tuple[TailPoint, ...]

@@ -77,7 +77,11 @@ def listed_peak(sweep: Sweep) -> float | None:
     peak, caches = known_peak(sweep), recorded_caches(sweep.provenance.details)
     if isinstance(sweep.load_type, BufferSize):
         raise DataError(_of_sizes(sweep, caches))
-    _refuse_cache(sweep, caches)
+    latency = judged(sweep.points, ["latency_s"])["latency_s"].to_numpy(float)
+    for f in _cache(sweep, sweep.series[0], latency, caches) if len(latency) else ():
+        if f.severity == "error":
+            why, message, remedy = (text.rstrip(".") for text in (f.hypothesis, f.message, f.remedy))
+            raise DataError(f"{f.series}: {why} ({message}); {remedy}")
     return None if peak is None else peak / CACHE_LINE_BYTES
 
 
@@ -91,14 +95,6 @@ def _of_sizes(sweep: Sweep, caches: Mapping[str, float]) -> str:
         f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
         f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,2500 --out DIR"
     )
-
-
-def _refuse_cache(sweep: Sweep, caches: Mapping[str, float]) -> None:
-    """Raise DataError where the one curve of ``sweep`` was measured in a buffer that fits a cache."""
-    latency = judged(sweep.points, ["latency_s"])["latency_s"].to_numpy(float)
-    for f in _cache(sweep, sweep.series[0], latency, caches) if len(latency) else ():
-        if f.severity == "error":
-            raise DataError(f"{f.series}: {f.hypothesis.rstrip('.')} ({f.message.rstrip('.')}); {f.remedy.rstrip('.')}")
 
 
 def _cache(sweep: Sweep, series: str, latency: Floats, caches: Mapping[str, float]) -> Iterator[Finding]:
@@ -189,11 +185,7 @@ def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> I
 def _listed_figures(
     series: str, listed: Mapping[str, float], bandwidth: Floats, latency: Floats, unloaded: int
 ) -> Iterator[Finding]:
-    """Whether a curve of reads begins at the idle latency that MLC listed, and stays below the listed peak.
-
-    A contradiction shows that figures and curve are of different machines, nodes, buffers or units, or that other
-    programs ran during one of them. An error of both alike is not seen, as one program measured them.
-    """
+    """Whether a curve of reads begins at the idle latency that MLC listed, and stays below the listed peak."""
     peak, rest = float(bandwidth.max()), float(latency[unloaded])
     lists, shows, contradicts = [], [], False
     if idle := listed.get("idle_latency_s"):
