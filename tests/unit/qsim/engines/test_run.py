@@ -28,7 +28,7 @@ from qsim import (
     UnstableQueueError,
     simulate,
 )
-from qsim.engines.run import shortest_run
+from qsim.engines.run_length import shortest_run
 from qsim.engines.variates import BLOCK
 
 STEADY = MM1(0.5, 1.0)
