@@ -65,16 +65,12 @@ class UnstableQueueError(QsimError, ValueError):
         least = math.floor(arrival_rate / service_rate * (1 + ROUNDING)) + 1
         super().__init__(
             f"{name} is overloaded: rho = {self.rho:.6g}, and only rho < 1 has a steady state. "
-            f"Stable with at least {_shown(least)} servers, or an arrival rate "
+            f"Stable with at least {least if least < 10**9 else f'{least:.3g}'} servers, or an arrival rate "
             f"below {servers * service_rate:.6g}, or a service rate above {arrival_rate / servers:.6g}."
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, float, float, int]]:
         return type(self), self._given  # so that it can be pickled between processes
-
-
-def _shown(count: int) -> str:
-    return str(count) if count < 10**9 else f"{count:.3g}"
 
 
 class NoFormulaError(QsimError, ValueError):

@@ -113,14 +113,10 @@ def _part_tables(metrics: Metrics, show: ShowValue, *, details: bool) -> list[li
     for heading, parts in (("per visit", stations), ("class", metrics.classes)):
         known = [name for name in SYMBOLS if any(math.isfinite(_value(part, name)) for part in parts)]
         if parts:
-            rows = [[part.name, *(_cell(part, name, show) for name in known)] for part in parts]
+            values = [(part.name, [(name, _value(part, name)) for name in known]) for part in parts]
+            rows = [[own, *("" if math.isnan(v) else show(name, v) for name, v in found)] for own, found in values]
             tables.append([[heading, *(SYMBOLS[name][0] for name in known)], *rows])
     return tables
-
-
-def _cell(part: Metrics, name: str, show: ShowValue) -> str:
-    value = _value(part, name)
-    return "" if math.isnan(value) else show(name, value)
 
 
 def _value(metrics: Metrics, name: str) -> float:

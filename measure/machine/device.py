@@ -18,7 +18,7 @@ from pathlib import Path
 from measure.errors import UnsafeTargetError
 from measure.machine import files
 from measure.machine.contents import Contents, contents_of, signature_on
-from measure.machine.host import block_folder
+from measure.machine.host import block_folder, text_of
 from measure.machine.process import by_handle
 
 FACTS = (
@@ -87,7 +87,8 @@ def _identity(status: os.stat_result) -> str:
     """Which device this is: its number, and what the kernel says of it and, for a partition, of its disk."""
     folder = block_folder(status.st_rdev)
     facts = [part / name for part in ((folder, folder.parent) if folder else ()) for name in FACTS]
-    values = (f"{path.parent.name}/{path.name} {' '.join(_lines(path))}" for path in facts if path.is_file())
+    known = ((path, " ".join(text_of(path).splitlines())) for path in facts if path.is_file())
+    values = (f"{path.parent.name}/{path.name} {text}" for path, text in known)
     return "; ".join((f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}", *values))
 
 
@@ -105,17 +106,17 @@ def device_in_use(device: Path) -> str | None:
 def _known_use(device: Path) -> str | None:
     """The use that the kernel lists: mounts, swap, holders (md, LVM, device mapper) and partitions; or read-only."""
     folder = block_folder(device.stat().st_rdev)
-    if folder and _lines(folder / "ro") == ["1"]:
+    if folder and text_of(folder / "ro").strip() == "1":
         return "is read-only"
     members = [folder, *(p.parent for p in folder.glob("*/partition"))] if folder else []
     names = {p.name for p in members} | {device.name}
     numbers = {(p / "dev").read_text().strip() for p in members if (p / "dev").exists()}
-    for line in _lines(Path("/proc/self/mountinfo")):
+    for line in text_of(Path("/proc/self/mountinfo")).splitlines():
         fields = line.split()
         source = line.partition(" - ")[2].split()
         if fields[2] in numbers or (len(source) > 1 and Path(source[1]).name in names):
             return f"is mounted on {fields[4]}"
-    for line in _lines(Path("/proc/swaps"))[1:]:
+    for line in text_of(Path("/proc/swaps")).splitlines()[1:]:
         if Path(line.split()[0]).name in names:
             return "is used as swap"
     for member in members:
@@ -125,10 +126,3 @@ def _known_use(device: Path) -> str | None:
     if len(members) > 1:
         return f"has partitions ({', '.join(sorted(p.name for p in members[1:]))})"
     return None
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return []

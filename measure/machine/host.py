@@ -82,7 +82,7 @@ class Storage:
 
 def host_facts() -> HostFacts:
     """The facts about this machine for a provenance."""
-    cpuinfo, memory = _text(Path("/proc/cpuinfo")), psutil.virtual_memory()
+    cpuinfo, memory = text_of(Path("/proc/cpuinfo")), psutil.virtual_memory()
     model = re.search(r"^(?:model name|Model|Hardware|cpu)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     return HostFacts(
         hostname=platform.node(),
@@ -94,7 +94,7 @@ def host_facts() -> HostFacts:
         caches=tuple(_caches()),
         memory_bytes=memory.total,
         memory_available_bytes=memory.available,
-        huge_pages="".join(re.findall(r"\[(\w+)\]", _text(Path("/sys/kernel/mm/transparent_hugepage/enabled")))),
+        huge_pages="".join(re.findall(r"\[(\w+)\]", text_of(Path("/sys/kernel/mm/transparent_hugepage/enabled")))),
         virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)),
     )
 
@@ -123,7 +123,7 @@ def storage_behind(path: Path) -> Storage:
     return Storage(
         filesystem=filesystem,
         device=f"/dev/{block.name}" if block else source if source.startswith("/dev/") else "",
-        model=_text(disk / "device" / "model").strip() if disk else "",
+        model=text_of(disk / "device" / "model").strip() if disk else "",
         free_bytes=shutil.disk_usage(place).free,
     )
 
@@ -142,7 +142,7 @@ def io_uring_allowed() -> tuple[bool, str]:
     """Whether the kernel lets this process set up an io_uring; else the reason."""
     if platform.system() != "Linux":
         return False, "Linux alone has it"
-    disabled = _text(Path("/proc/sys/kernel/io_uring_disabled")).strip()
+    disabled = text_of(Path("/proc/sys/kernel/io_uring_disabled")).strip()
     libc = ctypes.CDLL(None, use_errno=True)
     parameters = ctypes.create_string_buffer(256)  # struct io_uring_params has 120 bytes; all zero is a plain ring
     descriptor = libc.syscall(_SYS_IO_URING_SETUP, 1, parameters)
@@ -157,12 +157,12 @@ def io_uring_allowed() -> tuple[bool, str]:
 
 def _caches() -> Iterator[Cache]:
     for folder in sorted((_SYS_CPU / "cpu0" / "cache").glob("index*")):
-        size = re.fullmatch(r"(\d+)([KMG]?)", _text(folder / "size").strip())
-        level = _text(folder / "level").strip()
+        size = re.fullmatch(r"(\d+)([KMG]?)", text_of(folder / "size").strip())
+        level = text_of(folder / "level").strip()
         if size and level.isdigit():
             scale = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[size.group(2)]
-            kind = _text(folder / "type").strip()
-            shared = len(parse_cpu_list(_text(folder / "shared_cpu_list")))
+            kind = text_of(folder / "type").strip()
+            shared = len(parse_cpu_list(text_of(folder / "shared_cpu_list")))
             yield Cache(int(level), kind, int(size.group(1)) * scale, shared)
 
 
@@ -198,7 +198,8 @@ def block_folder(number: int) -> Path | None:
     return link.resolve() if link.exists() else None
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a file of the system; empty where it cannot be read."""
     try:
         return path.read_text("utf-8", "replace")
     except OSError:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from measure.loads.memory_loads import DEFAULT_DELAYS
 from measure.machine.host import Cache, host_facts
-from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place
+from measure.memory.placement import CGROUP, HUGE_PAGE_BYTES, Placement, place
 from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError, must_be
@@ -26,7 +26,6 @@ from qsim.errors import InvalidParameterError, must_be
 CACHE_FACTOR = 4
 MEMORY_SHARE = 0.5
 ASSUMED_CACHE_BYTES = 64 * 2**20
-CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)

@@ -99,10 +99,6 @@ def _exponential(service_rate: object) -> Exponential:
     return Exponential(_check.mean_of("service_rate", service_rate, remedy))
 
 
-def _constant(service_time: object) -> Deterministic:
-    return Deterministic(_check.positive("service_time", service_time))
-
-
 @written
 def MM1(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
     """M/M/1: Poisson arrivals, exponential service, one server.
@@ -155,7 +151,7 @@ def MD1(arrival_rate: float, service_time: float) -> Network:  # noqa: N802
     >>> round(solve(MD1(arrival_rate=0.8, service_time=1)).Wq, 6)
     2.0
     """
-    return MG1(arrival_rate, _constant(service_time))
+    return MG1(arrival_rate, Deterministic(_check.positive("service_time", service_time)))
 
 
 @written

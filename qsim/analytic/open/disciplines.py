@@ -112,24 +112,16 @@ def applies(model: OpenQueue) -> bool:
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 without limited places."""
     model.require_stable()
-    return _by_size(model) if model.discipline in BY_SIZE else _sharing(model)
-
-
-def _by_size(model: OpenQueue) -> Metrics:
     lam, service, rule = model.arrival_rate, model.service, model.discipline
-    W = mean_response(lam, service, rule) if lam > 0 else service.mean
-    p_wait = model.rho if rule == "SJF" else math.nan
-    return model.metrics(W=max(W, service.mean), p_wait=p_wait, method=METHODS[rule])
-
-
-def _sharing(model: OpenQueue) -> Metrics:
-    """PS or LCFS-PR: the state law of M/M/c or M/M/c/K."""
+    if rule in BY_SIZE:
+        W = mean_response(lam, service, rule) if lam > 0 else service.mean
+        p_wait = model.rho if rule == "SJF" else math.nan
+        return model.metrics(W=max(W, service.mean), p_wait=p_wait, method=METHODS[rule])
     held_up = math.nan
     if model.servers == 1 and model.capacity is None:
-        alone = model.service.transform(model.arrival_rate)  # nobody comes during a whole service
-        held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - model.rho) * alone
-    method = SYMMETRIC_LCFS if model.servers == 1 else INTERRUPTED
-    method = SHARING if model.discipline == "PS" else method
+        alone = service.transform(lam)  # nobody comes during a whole service
+        held_up = 1 - alone if rule == "LCFS-PR" else 1 - (1 - model.rho) * alone
+    method = SHARING if rule == "PS" else SYMMETRIC_LCFS if model.servers == 1 else INTERRUPTED
     return dataclasses.replace(birth_death.solve(model), p_wait=held_up, method=method, times=None)
 
 

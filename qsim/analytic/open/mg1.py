@@ -118,12 +118,6 @@ def mean_wait(arrival_rate: float, service: Distribution) -> float:
     return rho * (1 + service.scv) / 2 * service.mean / (1 - rho)
 
 
-def wait_variance(arrival_rate: float, service: Distribution) -> float:
-    """Var[Wq] first come first served, for ρ < 1; infinite when E[S³] is."""
-    rho = arrival_rate * service.mean
-    return arrival_rate * service.moment(3) / (3 * (1 - rho)) + mean_wait(arrival_rate, service) ** 2
-
-
 class PollaczekStates:
     """p(n) by the recursion, extended on demand."""
 
@@ -179,7 +173,8 @@ class MG1Times:
         return self._times.survival(t, of)
 
     def variance(self, of: str) -> float:
-        waiting = wait_variance(self._arrival_rate, self._service)
+        lam, service = self._arrival_rate, self._service
+        waiting = lam * service.moment(3) / (3 * (1 - lam * service.mean)) + mean_wait(lam, service) ** 2
         return waiting + self._own.variance if of == "W" else waiting
 
 
