@@ -261,7 +261,6 @@ def _run(run: MlcRun, tick: Tick) -> Outcome:
 
 
 def _why_failed(run: MlcRun, finished: Finished) -> str:
-    """Why a run failed, in one sentence; "" where MLC ended well and printed all delays."""
     reason = finished.failure(run.key, "MLC", run.limit_s, lambda text: _what_lacks(run, text))
     if not reason:
         return ""
@@ -272,7 +271,6 @@ def _why_failed(run: MlcRun, finished: Finished) -> str:
 
 
 def _what_lacks(run: MlcRun, text: str) -> str:
-    """What the text lacks; "" where it is complete."""
     try:
         sweep = mlc_sweep({run.key: text})
     except DataError as error:

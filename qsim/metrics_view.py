@@ -87,7 +87,6 @@ def _level(metrics: Metrics) -> str:
 
 
 def _rows(metrics: Metrics, show: ShowValue) -> list[Row]:
-    """A row for each value that is known."""
     rows = []
     for name, (symbol, meaning) in SYMBOLS.items():
         value = _value(metrics, name)
@@ -125,7 +124,6 @@ def _value(metrics: Metrics, name: str) -> float:
 
 
 def _intervals(metrics: Metrics) -> dict[str, Interval]:
-    """The intervals of the values that have a meaning."""
     return {name: ends for name, ends in metrics.intervals.items() if _has_meaning(metrics, name)}
 
 

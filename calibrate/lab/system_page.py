@@ -158,11 +158,10 @@ def _answer(result: Any, users: int) -> str:
 
 
 def _curve(source: LabSource) -> SourceCurve:
-    """The first curve over outstanding requests. DataError without one."""
-    found = next((c for c in source.curves() if isinstance(c.load_type, ClosedLoad)), None)
-    if found is None:
-        raise DataError(f"{source.label} has no curve over outstanding requests; choose another drive")
-    return found
+    for found in source.curves():
+        if isinstance(found.load_type, ClosedLoad):
+            return found
+    raise DataError(f"{source.label} has no curve over outstanding requests; choose another drive")
 
 
 def curve_figure(result: System, quantity: str, users: float, theme: Theme) -> dict[str, Any]:

@@ -423,7 +423,6 @@ def _threads(asked: int | Sequence[int] | None, *, chases: bool) -> tuple[Placem
 
 
 def _checked(plan: MemoryPlan) -> MemoryPlan:
-    """The plan; ValueError naming an invalid number."""
     must_be(plan.repeats >= 1, "repeats", plan.repeats, "1 or more (3 gives a spread)")
     seconds = plan.seconds_per_repeat
     must_be(0.01 <= seconds <= 60, "seconds_per_repeat", seconds, "from 0.01 to 60, as 0.2")

@@ -114,7 +114,6 @@ def parse_traffics(texts: str | Iterable[str], strides: Iterable[int] = (CACHE_L
 
 
 def _parts(name: str, text: str) -> tuple[int, int]:
-    """Reads and writes in lowest terms."""
     if name in NAMED:
         return NAMED[name]
     if (ratio := re.fullmatch(r"(\d{1,6}):(\d{1,6})", name)) is not None:

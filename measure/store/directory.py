@@ -251,14 +251,6 @@ class SweepStore:
             points.append(point)
         return StoredContents(points, sorted(damaged, key=lambda p: p.key))
 
-    def points(self) -> list[StoredPoint]:
-        """Every complete point, failed ones included, in the order of measuring."""
-        return self.contents().points
-
-    def finished(self) -> frozenset[str]:
-        """The keys of the points that need not be measured again."""
-        return self.contents().finished
-
     def findings(self, contents: StoredContents | None = None) -> list[Finding]:
         """Findings on the directory: damaged points, and files that were set aside."""
         again = "start the same measurement again: it sets the damaged files aside and measures the point again"

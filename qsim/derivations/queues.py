@@ -107,7 +107,6 @@ def _erlang_b(to: DerivationBuilder, servers: int) -> str:
 
 
 def _erlang_c(to: DerivationBuilder, servers: int) -> None:
-    """``C`` from ``a``, ``c`` and ``rho``."""
     if servers == 1:
         to.let("C", "rho", "Erlang's C: the one server is busy")
         return

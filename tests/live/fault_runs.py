@@ -83,7 +83,7 @@ def finished_files(out: Path) -> dict[Path, bytes]:
         return {}
     store = SweepStore.read(out)
     assert store.contents().damaged == []
-    points = [p for p in store.points() if p.ok]
+    points = [p for p in store.contents().points if p.ok]
     files = [out / "points" / f"{p.key}.json" for p in points] + [p.raw for p in points if p.raw]
     return {path: path.read_bytes() for path in files}
 

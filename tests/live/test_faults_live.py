@@ -78,7 +78,7 @@ def kept_files(out: Path) -> dict[Path, bytes]:
     files = finished_files(out)
     if files:
         store = SweepStore.read(out)
-        assert len(read_fio_store(store).points) == len(store.finished())
+        assert len(read_fio_store(store).points) == len(store.contents().finished)
     elif (out / MANIFEST).exists():
         with pytest.raises(DataError, match="holds no finished point yet"):
             read_fio_store(SweepStore.read(out))

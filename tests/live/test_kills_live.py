@@ -81,7 +81,7 @@ def survive_kills(run: Callable[[Path], object], folder: Path, points: int) -> P
     assert ended(forked(lambda: run(out))) == 0
     now = finished_files(out)
     assert {path: now.get(path) for path in kept} == kept
-    assert len(SweepStore.read(out).finished()) == points
+    assert len(SweepStore.read(out).contents().finished) == points
     assert not list(out.rglob("*.tmp"))
     return out
 

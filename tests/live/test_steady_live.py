@@ -66,7 +66,7 @@ def test_a_steady_run_is_called_steady_and_one_that_drifts_is_found(paced: Paced
     assert points.loc[4.0, "steady"] == 0
     assert points.loc[4.0, "throughput_change"] < -0.3
     assert 4.0 in [f.load for f in audit(sweep) if f.check == "drift-within-run"]
-    for record in (SweepStore.read(out)).points():
+    for record in SweepStore.read(out).contents().points:
         logged = Intervals.from_dict(record.record["intervals"])
         assert 60 <= len(logged) <= 200  # of 15 ms each; fewer where its thread is late
         mean = sum(logged.throughput_per_s) / len(logged)

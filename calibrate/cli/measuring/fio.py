@@ -199,7 +199,7 @@ def _measure(
     settings = FioSettings(runtime_s, ramp_of(runtime_s), repeats=repeats, engine=engine, **drive.settings())
     plan = plan_workloads(target, workloads, settings)
     kept = output.out is not None and (output.out / MANIFEST).exists()
-    finished = SweepStore.read(output.out).finished() if output.out is not None and kept else frozenset[str]()
+    finished = SweepStore.read(output.out).contents().finished if output.out is not None and kept else frozenset[str]()
     then = ", then those that narrow the knee most" if choose else ""
     opening = f"{left_text(plan, finished)}{then}, engine {plan.engine}"
 

@@ -57,13 +57,7 @@ def path_figure(path: SampleStretch, mean: float | None, theme: Theme, rival: Ri
         traces.append(line(*rival.path.steps(), rival.name, theme.orange, line=style))
     own = path.mean_present()
     traces.append(line([0, path.end], [own, own], f"its average: {own:.3g}", theme.green, line={"dash": "dot"}))
-    if mean is not None:
-        traces.append(
-            line([0, path.end], [mean, mean], f"mean by theory: L = {mean:.3g}", theme.blue, line={"dash": "dash"})
-        )
-    margin = {"l": round(4.2 * theme.font_size)}
-    layout = theme.layout("time", "number present N(t)", xaxis=QUICK, yaxis=QUICK, margin=margin)
-    return {"data": traces, "layout": layout}
+    return _over_time(traces, "number present N(t)", path.end, mean, theme)
 
 
 def runs_figure(runs: ManyRuns, mean: float | None, theme: Theme) -> dict[str, Any]:
@@ -73,12 +67,18 @@ def runs_figure(runs: ManyRuns, mean: float | None, theme: Theme) -> dict[str, A
         line(runs.times, run, "average of N(t) so far, each run", theme.green, line=thin, opacity=0.6, showlegend=not i)
         for i, run in enumerate(runs.averages)
     ]
+    return _over_time(traces, "average number present", float(runs.times[-1]), mean, theme)
+
+
+def _over_time(
+    traces: list[dict[str, Any]], title: str, end: float, mean: float | None, theme: Theme
+) -> dict[str, Any]:
+    """The traces with the theory's L up to ``end``."""
     if mean is not None:
-        ends = [0, float(runs.times[-1])]
-        traces.append(line(ends, [mean, mean], f"mean by theory: L = {mean:.3g}", theme.blue, line={"dash": "dash"}))
+        name, dashed = f"mean by theory: L = {mean:.3g}", {"dash": "dash"}
+        traces = [*traces, line([0, end], [mean, mean], name, theme.blue, line=dashed)]
     margin = {"l": round(4.2 * theme.font_size)}
-    layout = theme.layout("time", "average number present", xaxis=QUICK, yaxis=QUICK, margin=margin)
-    return {"data": traces, "layout": layout}
+    return {"data": traces, "layout": theme.layout("time", title, xaxis=QUICK, yaxis=QUICK, margin=margin)}
 
 
 def loads_figure(settings: Settings, loads: Mapping[str, LoadCurve], now: float | None, theme: Theme) -> dict[str, Any]:

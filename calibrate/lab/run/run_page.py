@@ -137,7 +137,6 @@ def _viewer() -> list[Component]:
 
 
 def _taken_along() -> list[Component]:
-    """The names with sealed guesses, and the downloads after the reveal."""
     sealed = [
         html.Summary("Sealed guesses", id="run-count"),
         html.P(SEALED, className="weak"),

@@ -105,7 +105,6 @@ class _Network:
 
 
 def _network(view: ClassNetwork) -> _Network:
-    """The network as arrays."""
     view.require_usual()
     if any(s.station.speeds is not None for s in view.stations):
         raise NoFormulaError(view.kendall, "speeds that depend on the number present, without product form")

@@ -44,8 +44,10 @@ def keep_points(folder: Path) -> None:
 def points_are_whole(folder: Path) -> None:
     store = SweepStore.read(folder / "s")
     assert store.contents().damaged == []
-    assert sorted(p.key for p in store.points()) == list(KEYS)
-    assert [p.raw.read_bytes() for p in store.points() if p.raw] == [f"printed of {key}".encode() for key in KEYS]
+    assert sorted(p.key for p in store.contents().points) == list(KEYS)
+    assert [p.raw.read_bytes() for p in store.contents().points if p.raw] == [
+        f"printed of {key}".encode() for key in KEYS
+    ]
     assert (folder / "s" / "points.csv").read_text() == "series,load\n"
 
 

@@ -47,12 +47,12 @@ def test_a_point_keeps_the_raw_bytes_untouched(tmp_path: Path) -> None:
     store = create(tmp_path / "s")
     raw = b"\xff\x00 whatever the tool printed\r\n"
     store.add("depth-1.r0", raw, OK)
-    (point,) = SweepStore.read(tmp_path / "s").points()
+    (point,) = SweepStore.read(tmp_path / "s").contents().points
     assert point.ok
     assert point.raw is not None
     assert point.raw.read_bytes() == raw
     assert point.record["command"] == "fio ..."
-    assert store.finished() == {"depth-1.r0"}
+    assert store.contents().finished == {"depth-1.r0"}
 
 
 def test_a_finished_point_is_written_once(tmp_path: Path) -> None:
@@ -69,22 +69,22 @@ def test_failures_pile_up_beside_each_other_and_do_not_count_as_finished(tmp_pat
     store.add("a", None, FAILED)
     store.add("a", b"half a JSON", FAILED)
     store.add("a", b"whole", OK)
-    assert len(store.points()) == 3
-    assert store.finished() == {"a"}
+    assert len(store.contents().points) == 3
+    assert store.contents().finished == {"a"}
 
 
 def test_a_raw_file_without_its_record_is_kept_aside_and_the_point_measured_again(tmp_path: Path) -> None:
     store = create(tmp_path / "s")
     (tmp_path / "s/raw").mkdir()
     (tmp_path / "s/raw/a.json").write_bytes(b"killed before the record")
-    assert store.finished() == set()
+    assert store.contents().finished == set()
     store.add("a", b"again", OK)
     assert sorted(p.read_bytes() for p in (tmp_path / "s/raw").iterdir()) == [b"again", b"killed before the record"]
 
 
 def test_the_same_settings_continue_and_others_are_refused(tmp_path: Path) -> None:
     create(tmp_path / "s").add("a", b"x", OK)
-    assert create(tmp_path / "s").finished() == {"a"}
+    assert create(tmp_path / "s").contents().finished == {"a"}
     with pytest.raises(StoreError, match=r"other settings \(block_bytes: there 4096, now 8192\); choose another --out"):
         create(tmp_path / "s", block_bytes=8192)
     with pytest.raises(StoreError, match="holds a fio sweep, not mlc"):
@@ -142,7 +142,7 @@ def test_a_point_that_a_power_cut_damaged_is_said_set_aside_and_measured_again(
     store.add("a", b"first", OK)
     store.add("b", b"other", OK)
     cut(store)
-    assert store.finished() == {"b"}
+    assert store.contents().finished == {"b"}
     (damage,) = store.contents().damaged
     assert damage.key == "a"
     assert re.search(reason, damage.reason)
@@ -154,12 +154,12 @@ def test_a_point_that_a_power_cut_damaged_is_said_set_aside_and_measured_again(
     with store.locked():
         assert store.contents().damaged == []
         store.add("a", b"again", OK)
-    assert store.finished() == {"a", "b"}
+    assert store.contents().finished == {"a", "b"}
     (finding,) = store.findings()
     assert (finding.severity, "set aside" in finding.message) == ("info", True)
     aside = [p for folder in ("points", "raw") for p in (tmp_path / "s" / folder).glob("*.damaged")]
     assert set(left) <= {p.read_bytes() for p in aside}
-    assert [p.key for p in store.points()] == ["b", "a"]
+    assert [p.key for p in store.contents().points] == ["b", "a"]
     with store.locked():  # a second time there is nothing to do
         assert {p.name for p in aside} == {p.name for f in ("points", "raw") for p in (tmp_path / "s" / f).glob("*.d*")}
 
@@ -184,7 +184,7 @@ def test_half_written_files_of_killed_writers_are_removed_and_those_of_living_on
         assert living.exists()
         assert foreign.exists()
         assert similar.exists()
-    assert store.finished() == {"a"}
+    assert store.contents().finished == {"a"}
 
 
 def test_the_order_of_points_does_not_depend_on_the_time_of_day(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_the_order_of_points_does_not_depend_on_the_time_of_day(tmp_path: Path) 
     for key, year in (("c", 2026), ("a", 1970), ("b", 2038)):
         store.add(key, b"x", {**OK, "started_at": f"{year}-01-01T00:00:00+00:00"})
         store.add(key + "2", b"x", {**FAILED, "started_at": f"{year}-01-01T00:00:00+00:00"})
-    assert [p.key for p in SweepStore.read(tmp_path / "s").points()] == [
+    assert [p.key for p in SweepStore.read(tmp_path / "s").contents().points] == [
         "c",
         "c2.failed",
         "a",
@@ -215,8 +215,8 @@ def test_what_the_system_does_not_permit_is_said(tmp_path: Path, unprivileged: C
         "attempt(lambda: store.locked().__enter__())\n"
         "attempt(lambda: store.write_table('x'))\n"
         "attempt(lambda: SweepStore.create(s / 'below', 'fio', {}, {}))\n"
-        "(s / 'points' / 'a.json').chmod(0)\nattempt(store.points)\n"
-        "(s / 'points').chmod(0)\nattempt(store.points)\n"
+        "(s / 'points' / 'a.json').chmod(0)\nattempt(store.contents)\n"
+        "(s / 'points').chmod(0)\nattempt(store.contents)\n"
         "(s / 'sweep.json').chmod(0)\nattempt(lambda: SweepStore.read(s))\n"
         "s.chmod(0)\nattempt(lambda: SweepStore.create(s, 'fio', {}, {}))\n"
         "s.chmod(0o700)\n(s / 'points').chmod(0o700)\n"
