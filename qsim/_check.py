@@ -108,6 +108,13 @@ def sequence(name: str, values: object) -> tuple[Any, ...]:
     return tuple(values)
 
 
+def as_many(name: str, values: Sequence[object], of: str, number: int) -> None:
+    """Raise ValueError unless there are as many values as ``of``, of which there is a ``number``."""
+    if len(values) != number:
+        problem = f"must have as many entries as {of} ({number}), not {len(values)}"
+        raise InvalidParameterError(name, problem, value=len(values))
+
+
 def non_negatives(name: str, values: object) -> tuple[float, ...]:
     """A list of finite numbers, each zero or more."""
     listed = sequence(name, values.tolist() if isinstance(values, np.ndarray) else values)

@@ -40,19 +40,9 @@ from measure.machine.own_file import check_unchanged, mark_filled, remove_leftov
 from measure.machine.process import Finished, run_tool
 from measure.machine.scheduling_delay import lateness_notes, sampled_wakeups
 from measure.origin import Provenance
+from measure.store import measuring
 from measure.store.directory import SweepStore
-from measure.store.measuring import (
-    Measurement,
-    More,
-    Outcome,
-    Progress,
-    Run,
-    Tick,
-    measure,
-    measured_here,
-    printed,
-    read_kept,
-)
+from measure.store.measuring import Outcome, Progress, Tick
 from measure.sweep import Sweep
 
 MOST_INTERVALS, SHORTEST_INTERVAL_S = 200, 0.01
@@ -163,7 +153,7 @@ def _of_point(text: str, point: FioPoint) -> tuple[str, str]:
 def _outcome(point: FioPoint, finished: Finished, reason: str, intervals: Intervals, notes: dict[str, Any]) -> Outcome:
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
-    return printed(finished, reason, point.command, request_of(point.job, point.repeat), **notes)
+    return measuring.printed(finished, reason, point.command, request_of(point.job, point.repeat), **notes)
 
 
 def _watched(folder: Path, point: FioPoint, runtime_s: float, watch: Watch) -> Intervals:
@@ -192,7 +182,7 @@ def run_fio(
     plan: FioPlan,
     out_dir: Path,
     on_progress: Progress | None = None,
-    more: More[FioPoint] | None = None,
+    more: measuring.More[FioPoint] | None = None,
     *,
     together: bool = False,
     watch: Watch = lambda *_: None,
@@ -212,8 +202,8 @@ def run_fio(
     (the file cannot be filled, or no point could be measured).
     """
     file, keep = plan.file, plan.settings.keep
-    return measure(
-        Measurement(
+    return measuring.measure(
+        measuring.Measurement(
             plan.tool,
             plan.points,
             plan.fixed(),
@@ -236,7 +226,7 @@ def read_fio_store(store: SweepStore) -> Sweep:
 
     Raises DataError where no point is finished, StoreError where the directory is damaged.
     """
-    kept = read_kept(store, measured)
+    kept = measuring.read_kept(store, measured)
     kept.check_any()
     placed, noticed = place(kept.values)
     noticed += near_ceiling(kept.values)
@@ -257,7 +247,7 @@ def read_fio_store(store: SweepStore) -> Sweep:
 @contextmanager
 def _ready(
     plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], tick: Tick, *, together: bool, watch: Watch
-) -> Iterator[Run[FioPoint]]:
+) -> Iterator[measuring.Run[FioPoint]]:
     """Fill the file, and give the function that measures a point; the file is checked after each."""
     for step in plan.passes:
         _write(plan, step, tick)
@@ -304,4 +294,4 @@ def _provenance(plan: FioPlan) -> Provenance:
         **({"storage": asdict(storage)} if storage is not None else {}),
     }
     tool = plan.tool if plan.tool == "fio" else "qsim drive probe"
-    return measured_here(tool, str(storage or plan.label), details, plan.fio_version)
+    return measuring.measured_here(tool, str(storage or plan.label), details, plan.fio_version)

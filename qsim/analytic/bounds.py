@@ -72,10 +72,7 @@ def _checked(
     if not D:
         raise InvalidParameterError("demands", "must not be empty", "give the service time per cycle of each station")
     c = [1] * len(D) if servers is None else _check.counts("servers", servers)
-    if len(c) != len(D):
-        raise InvalidParameterError(
-            "servers", f"must have as many entries as demands ({len(D)}), not {len(c)}", value=len(c)
-        )
+    _check.as_many("servers", c, "demands", len(D))
     return N, Z, math.fsum(D), float(np.max(np.array(D) / c))
 
 

@@ -180,12 +180,7 @@ class HyperExponential(Distribution):
     def __post_init__(self) -> None:
         _check.keep(self, probabilities=_check.weights("probabilities", self.probabilities))
         means = tuple(_check.positive(f"means[{i}]", m) for i, m in enumerate(_check.sequence("means", self.means)))
-        if len(means) != len(self.probabilities):
-            raise InvalidParameterError(
-                "means",
-                f"must have as many entries as probabilities ({len(self.probabilities)}), not {len(means)}",
-                value=len(means),
-            )
+        _check.as_many("means", means, "probabilities", len(self.probabilities))
         _check.keep(self, means=means)
 
     @classmethod

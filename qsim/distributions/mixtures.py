@@ -38,12 +38,7 @@ class Mixture(OfVariance):
             for i, c in enumerate(_check.sequence("components", self.components))
         )
         _check.keep(self, components=parts, weights=_check.weights("weights", self.weights))
-        if len(parts) != len(self.weights):
-            raise InvalidParameterError(
-                "weights",
-                f"must have as many entries as components ({len(parts)}), not {len(self.weights)}",
-                value=len(self.weights),
-            )
+        _check.as_many("weights", self.weights, "components", len(parts))
 
     @property
     def support(self) -> tuple[float, float]:
