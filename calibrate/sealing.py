@@ -31,8 +31,7 @@ from measure.units import counted
 from qsim.installed import version
 
 SCHEMA = "qsim-seal/1"
-REDRAWN = 1e-3
-"""The largest relative difference between the sealed curve and the one that this version computes."""
+REDRAWN = 1e-3  # the largest relative difference between the sealed curve and the one that this version computes
 
 _REMEDY = "a seal is written with: qsim predict FIT --seal FILE"
 

@@ -23,13 +23,10 @@ from measure.units import format_duration, format_rate, plain_number
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
 
-REMEMBERED = 3600
-"""The number of intervals of each device that are kept to learn from."""
+REMEMBERED = 3600  # the number of intervals of each device that are kept to learn from
 LEARN_EVERY = 5
-VARYING_S = 10.0
-"""After so long without a steady stretch the watch says what is missing."""
-SERIAL = 1.5
-"""Below this knee a device serves one request at a time, and %util means what it says."""
+VARYING_S = 10.0  # after so long without a steady stretch the watch says what is missing
+SERIAL = 1.5  # below this knee a device serves one request at a time, and %util means what it says
 
 
 @dataclass

@@ -43,16 +43,13 @@ if TYPE_CHECKING:
 
 Verdict = Literal["slower", "faster", "same", "undecided"]
 LEVEL = 0.95
-MARGIN = 0.05
-"""A change within this share counts as none."""
+MARGIN = 0.05  # a change within this share counts as none
 DOUBTFUL = frozenset({"busy-machine", "disturbed", "drift", "drift-within-run", "outlier", "unsteady"})
 """Findings on the runs or the machine that make repeats of one sweep agree too well."""
-SAME_LOAD = 1e-3
-"""Relative difference below which two loads are one."""
+SAME_LOAD = 1e-3  # relative difference below which two loads are one
 Quantity = Literal["throughput", "response time", "speed"]
 Runs = Mapping[Quantity, Array]
-UNLIKE_THINKING = 0.2
-"""Think times found in two sweeps that differ by more than this share are not one load."""
+UNLIKE_THINKING = 0.2  # think times found in two sweeps that differ by more than this share are not one load
 
 SPEED: Literal["speed"] = "speed"
 COLUMNS: Mapping[Quantity, str] = {"throughput": "throughput_per_s", "response time": "latency_s"}

@@ -14,11 +14,9 @@ from qsim.result import labelled, table
 if TYPE_CHECKING:
     from calibrate.changes.change import Change, LoadChange, Ratio
 
-UNLIKE = 1.5
-"""Loads whose figures differ by more than this factor are named, each with its figure."""
+UNLIKE = 1.5  # loads whose figures differ by more than this factor are named, each with its figure
 
-ANY = "any size"
-"""Of a change, where its interval has no end."""
+ANY = "any size"  # of a change, where its interval has no end
 
 
 def short_text(change: Change) -> str:
@@ -84,7 +82,6 @@ def _either_way(percent: float) -> str:
 
 
 def _furthest(one: LoadChange) -> float:
-    """The further end of its interval, without a sign."""
     return math.inf if one.ratio.high_pct is None else max(abs(one.ratio.low_pct), abs(one.ratio.high_pct))
 
 
@@ -107,7 +104,6 @@ def seen(change: Change) -> str:
 
 
 def _at_all(change: Change) -> str:
-    """The loss at all loads that would have been seen."""
     return "" if (loss := change.detectable_everywhere_pct) is None else f", of {format_percent(loss)} at every load"
 
 

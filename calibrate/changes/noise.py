@@ -38,16 +38,12 @@ from calibrate.inference.parameters import Array, Mask
 
 ASSUMED_WEIGHT = 1.0
 """The weight of the assumed variance between sweeps, in degrees of freedom: as much as two old sweeps say of it."""
-LEAST_COMMON = 4
-"""The least number of common loads that gives a variance without repeats."""
-TELLS_APART = 6
-"""The least number of old sweeps of single runs that gives each load a variance of its own."""
-EXACT = 1e-6
-"""The least relative standard deviation of a run."""
+LEAST_COMMON = 4  # the least number of common loads that gives a variance without repeats
+TELLS_APART = 6  # the least number of old sweeps of single runs that gives each load a variance of its own
+EXACT = 1e-6  # the least relative standard deviation of a run
 BLOCK_LEVEL, BLOCK_DRAWS = 0.02, 4000
 """The probability that pure noise is taken for a changed block of loads, and the number of simulated ratios."""
-WIDENED = 30
-"""The steps of Newton's method, enough for one tail in a million."""
+WIDENED = 30  # the steps of Newton's method, enough for one tail in a million
 _SHARES = (np.arange(400) + 0.5) / 400
 
 
@@ -326,15 +322,11 @@ def _mere_noise(loads: int) -> tuple[float, float, float]:
 
 # --- the loss that would have been seen -------------------------------------------------------------------------------
 
-POWER = 0.9
-"""The probability with which a loss "would have been seen"."""
+POWER = 0.9  # the probability with which a loss "would have been seen"
 DRAWS = 300
-STEPS, CLOSE = 30, 1.01
-"""The most steps to a loss that is seen, and the ratio of two steps at which it is found."""
-NOTHING_LEFT = math.log(100)
-"""A loss of 99 %, beyond which none is named."""
-TELLING = 3
-"""The least number of old sweeps whose spread is taken as the truth; below it, the assumption counts too."""
+STEPS, CLOSE = 30, 1.01  # the most steps to a loss that is seen, and the ratio of two steps at which it is found
+NOTHING_LEFT = math.log(100)  # a loss of 99 %, beyond which none is named
+TELLING = 3  # the least number of old sweeps whose spread is taken as the truth; below it, the assumption counts too
 AGREEING = 1 / 6
 """How much of what is assumed further sweeps of the old state are taken to vary by, below ``TELLING`` of them."""
 MOST_SWEEPS, REPEATS = 20, (1, 3, 5, 10)

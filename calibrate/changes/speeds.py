@@ -13,8 +13,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 
-REACH = 2.0
-"""The old curve goes on to as many times its largest n, and its throughput is level beyond."""
+REACH = 2.0  # the old curve goes on to as many times its largest n, and its throughput is level beyond
 
 
 def speeds_of(rates: Sequence[Array], times: Sequence[Array]) -> list[Array]:

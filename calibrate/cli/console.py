@@ -20,8 +20,7 @@ from calibrate.cli.failures import CommandError
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tabs and line ends (C0, C1), marks of direction and line, and bytes that are not UTF-8."""
-LONGEST_LINE = 4000
-"""Characters of an error or a warning, which may name a value of any length."""
+LONGEST_LINE = 4000  # characters of an error or a warning, which may name a value of any length
 
 
 def visible(text: str) -> str:

@@ -19,8 +19,7 @@ from measure import units
 from measure.loads import LOADS, ArrivalRate, Clients, Gaps, Load, PeakShare
 
 T = TypeVar("T")
-QUANTILES = ("p50", "p95", "p99", "p99.9")
-"""The tails that are predicted."""
+QUANTILES = ("p50", "p95", "p99", "p99.9")  # the tails that are predicted
 
 
 def parser(parse: Callable[[str], T]) -> Callable[[Any], T]:

@@ -25,8 +25,7 @@ from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
 BUDGET_S = 600.0
-MEMORY_SHARE = 0.3
-"""The largest share of a budget for the memory."""
+MEMORY_SHARE = 0.3  # the largest share of a budget for the memory
 
 MEMORY, CACHES = "memory", "memory-caches"
 _SMALLEST_BUFFER, _LARGEST_BUFFER = 2**14, 2**30

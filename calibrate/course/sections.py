@@ -262,14 +262,11 @@ def _machine(results: SuiteResults) -> str:
 
 
 def _minute(moment: str) -> str:
-    """A moment in ISO 8601 to the minute, to read."""
     return moment[:16].replace("T", " ")
 
 
-_NOISE = "repeats-disagree"
-"""A severe finding that means scatter, not wrong points."""
-LEAST_OF_A_SURFACE = 15
-"""Points below which the corners of a surface leave too few to be predicted."""
+_NOISE = "repeats-disagree"  # a severe finding that means scatter, not wrong points
+LEAST_OF_A_SURFACE = 15  # points below which the corners of a surface leave too few to be predicted
 
 
 def predicted_parts(shown: MeasuredData) -> list[Section]:

@@ -34,16 +34,10 @@ FittedCurve = tuple[dict[str, Any], Mapping[float, float]]
 """The row of a curve, and its throughputs by load."""
 
 
-FIGURES = (
-    "idle_latency_s",
-    "idle_latency_low_s",
-    "idle_latency_high_s",
-    "peak_per_s",
-    "peak_low_per_s",
-    "peak_high_per_s",
-    "knee",
-    "knee_low",
-    "knee_high",
+FIGURES = tuple(
+    f"{figure}{end}{unit}"
+    for figure, unit in (("idle_latency", "_s"), ("peak", "_per_s"), ("knee", ""))
+    for end in ("", "_low", "_high")
 )
 
 
@@ -198,12 +192,10 @@ def _row(made: Fit) -> dict[str, Any]:
 
 
 MODEL_COLUMNS = ("MODEL", "FIRMWARE", "CURVE", "CURVES", "KNEE", "PEAK", "IDLE LATENCY")
-PRODUCT = 0.01
-"""The relative precision to which a knee is the product of idle latency and peak."""
+PRODUCT = 0.01  # the relative precision to which a knee is the product of idle latency and peak
 
 MOST_ROWS = 10
-NOTHING_LEFT = 99.0
-"""A loss of so many percent, beyond which none is named: a drive has hardly any throughput left."""
+NOTHING_LEFT = 99.0  # a loss of so many percent, beyond which none is named: a drive has hardly any throughput left
 
 
 def fleet_answer(fleet: Fleet) -> list[str]:

@@ -30,18 +30,12 @@ from measure.repeats import TIE, first_highest
 Rows = npt.NDArray[np.intp]
 
 FALSE_ALARMS = 0.05
-LEAST = 8
-"""In a smaller group no drive is called odd."""
-MOST_ODD = 0.3
-"""The share of a group that may be odd."""
-LEAST_KIND = 3
-"""The least number of drives that are a kind of their own."""
-FREEDOMS = (2.5, 3.0, 3.5, 4.0, 5.0, 7.0, 10.0, 20.0, 1000.0)
-"""The degrees of freedom that are tried."""
-NEARLY = 1.0
-"""How much lower the log likelihood of the chosen law may be than the best."""
-CAUTION = 3.0
-"""The level is divided by this, as a law's scale comes from the same few drives."""
+LEAST = 8  # in a smaller group no drive is called odd
+MOST_ODD = 0.3  # the share of a group that may be odd
+LEAST_KIND = 3  # the least number of drives that are a kind of their own
+FREEDOMS = (2.5, 3.0, 3.5, 4.0, 5.0, 7.0, 10.0, 20.0, 1000.0)  # the degrees of freedom that are tried
+NEARLY = 1.0  # how much lower the log likelihood of the chosen law may be than the best
+CAUTION = 3.0  # the level is divided by this, as a law's scale comes from the same few drives
 POWER = 0.9
 LIKE = ["series", "model", "firmware", "kind"]
 """Drives that share these are compared; ``kind`` numbers the clusters of one model."""

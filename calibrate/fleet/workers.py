@@ -25,12 +25,9 @@ Work = TypeVar("Work")
 Found = TypeVar("Found")
 Given = ParamSpec("Given")
 
-BATCH = 50
-"""The most pieces of work that a worker gets at a time."""
-BATCHES = 32
-"""Batches of a smaller whole: enough for workers that are not equally fast."""
-ATTEMPTS = 2
-"""How often work is given to workers."""
+BATCH = 50  # the most pieces of work that a worker gets at a time
+BATCHES = 32  # batches of a smaller whole: enough for workers that are not equally fast
+ATTEMPTS = 2  # how often work is given to workers
 CONNECT_S, JOIN_S, WATCH_S = 10.0, 60.0, 5.0
 """How long a Dask scheduler may take to answer, and a worker to join; how often it is seen whether there is one."""
 

@@ -27,16 +27,8 @@ from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#B8A800",
-    "#666666",
-)
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PURPLE, SKY, YELLOW, GREY = "#CC79A7", "#56B4E9", "#B8A800", "#666666"
 PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
 INK, PAPER, GRID, ZERO = "#1a1a1a", "#ffffff", "#e6ebf0", "#c8d0d8"
 DARK = {
@@ -54,8 +46,7 @@ DARK = {
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES = ("solid", "dash", "dot")
 HEIGHT, PANEL_GAP = 520, 0.08
-LARGEST = 3e38
-"""Significant digits of numbers in a page: those of single precision."""
+LARGEST = 3e38  # significant digits of numbers in a page: those of single precision
 LOG = {"type": "log", "nticks": 4, "minorloglabels": "complete", "minor": {"ticks": "outside"}}
 """With four ticks wanted, plotly labels 2 and 5 of each power of ten below three of them, and only some above seven."""
 AXIS = {
@@ -223,13 +214,16 @@ def ticks(places: Iterable[float], texts: Iterable[str] | None = None) -> dict[s
     }
 
 
-def time_axis(seconds: Array, axis: Axis, name: str = "response time") -> dict[str, Any]:
+def time_axis(seconds: Array, axis: Axis) -> dict[str, Any]:
     """What a logarithmic axis of times changes where its numbers grow long: each power of ten in its own unit."""
     if axis.factor * seconds.max() < _LONG:
         return {}
     low, high = np.log10([seconds[seconds > 0].min(), seconds.max()])
     tens = [10.0**e for e in range(math.floor(low), math.ceil(high) + 1)]
-    return {"title": {"text": name}, **ticks((axis.factor * t for t in tens), (format_duration(t, 1) for t in tens))}
+    return {
+        "title": {"text": "response time"},
+        **ticks((axis.factor * t for t in tens), (format_duration(t, 1) for t in tens)),
+    }
 
 
 def depth_ticks(figure: Drawing, load: Array) -> None:
@@ -308,8 +302,7 @@ def _scaled(value: float, title: str, *units: tuple[str, float]) -> Axis:
     return Axis(f"{title} ({unit})", factor)
 
 
-THOUSANDS = 2000.0
-"""An axis that reaches so many of a unit of time has the next larger unit."""
+THOUSANDS = 2000.0  # an axis that reaches so many of a unit of time has the next larger unit
 
 
 def latency_axis(seconds: Array, name: str = "response time") -> Axis:

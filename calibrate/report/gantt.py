@@ -8,10 +8,8 @@ from calibrate.report.drawing import AXIS, INK, PALETTE, Drawing, faint
 from calibrate.report.view import View
 from qsim.engines.trace import SamplePath
 
-MOST = 40
-"""The most customers of a strip."""
-ROW, EDGE = 22, 150
-"""Pixels of a customer, and of what is around them."""
+MOST = 40  # the most customers of a strip
+ROW, EDGE = 22, 150  # pixels of a customer, and of what is around them
 WAITING = "#999999"
 
 

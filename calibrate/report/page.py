@@ -38,8 +38,7 @@ from measure.text_files import plain_cell
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-MARK = '<meta name="generator" content="qsim report">'
-"""The mark of a report of qsim: no other file is ever replaced."""
+MARK = '<meta name="generator" content="qsim report">'  # the mark of a report of qsim: no other file is ever replaced
 PLOTLY = "plotly-cartesian.min.js.gz"
 """plotly.js 4.1.1 (MIT) with lines, bars and heat maps alone, packed: 0.5 MB in a page where all of it is 4.8 MB."""
 
@@ -258,8 +257,7 @@ def _browser() -> str:
 
 
 PATIENCE_S = 120
-PDF_MARK = b"/Title (qsim: "
-"""The mark of a PDF of qsim: no other file is ever replaced."""
+PDF_MARK = b"/Title (qsim: "  # the mark of a PDF of qsim: no other file is ever replaced
 
 
 def write_paper(sections: Sequence[Section], path: Path, *, title: str, front: FrontPage) -> Path:

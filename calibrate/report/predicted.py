@@ -161,6 +161,5 @@ def _ends_last(column: str) -> str:
 
 
 def _busy(found: System) -> list[Line]:
-    """The utilisation of each station; the bottleneck first."""
     names = sorted(found.stations, key=lambda name: name != found.bottleneck)
     return [Line(name, "rho", np.asarray(found.clients), *found.utilization(name)) for name in names]

@@ -93,18 +93,9 @@ def views_of(compared: SurfaceComparison) -> list[View]:
     points, rows = compared.points, pd.DataFrame(compared.rows())
     views = _curve_views(points, compared.surface, compared.used, points.places, rows)
     columns = [
-        "block_bytes",
-        "read_fraction",
-        "outstanding",
-        "jobs",
-        "throughput_per_s",
-        "predicted_throughput_per_s",
-        "predicted_throughput_low_per_s",
-        "predicted_throughput_high_per_s",
-        "error_pct",
-        "response_time_s",
-        "predicted_response_time_s",
-        "use",
+        *("block_bytes", "read_fraction", "outstanding", "jobs", "throughput_per_s"),
+        *(f"predicted_throughput{end}_per_s" for end in ("", "_low", "_high")),
+        *("error_pct", "response_time_s", "predicted_response_time_s", "use"),
     ]
     table = rows[[c for c in columns if c != "jobs" or rows["jobs"].nunique() > 1]]
     views.append(View("surface-points", "All points", "", table, text=shown(table, NAMES)))

@@ -140,7 +140,6 @@ def origin_of(column: str) -> str:
 
 
 def _interval_text(row: Mapping[Any, Any], column: str) -> str:
-    """A value with its interval, where there is one."""
     value = row[column]
     text = quantity_text(column, float(value))
     low, high = (row.get(end_of(column, e)) for e in ("low", "high"))
@@ -266,5 +265,4 @@ class FrontPage:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        figures = [{"value": f.value, "interval": f.interval, "what": f.what} for f in self.figures]
-        return {"device": self.device, "figures": figures, "verdict": list(self.verdict)}
+        return {"device": self.device, "figures": [vars(f) for f in self.figures], "verdict": list(self.verdict)}

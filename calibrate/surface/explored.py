@@ -31,10 +31,8 @@ from measure.units import format_duration, format_percent, format_rate
 RUNTIME_S, RAMP_S = 1.4, 0.3
 SIZE_BYTES = 256 * 2**20
 BLOCKS, SHARES, DEPTHS = (4096, 16384, 65536, 262144), (0.0, 0.25, 0.5, 0.75, 1.0), (1, 2, 4, 8, 16, 32, 64)
-GROUP = 8
-"""Places measured together, by one process."""
-WIDE = 2.0
-"""A place is unknown where the ends of its band differ by more than this factor."""
+GROUP = 8  # places measured together, by one process
+WIDE = 2.0  # a place is unknown where the ends of its band differ by more than this factor
 
 Measure = Callable[[Sequence[int]], SurfacePoints]
 """Measures the places of these indices, and returns all points so far."""

@@ -29,8 +29,7 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Pa
 from calibrate.surface.places import Places
 
 SMALL_BYTES = 4096.0
-WIDER = 1.2
-"""The priors were learned from 23 devices; their widths are multiplied by this."""
+WIDER = 1.2  # the priors were learned from 23 devices; their widths are multiplied by this
 
 PRIORS = {
     "reads over writes, latency": ("", 1.4, 1.05),
@@ -50,8 +49,7 @@ PRIORS = {
 LINE_PRIOR = (20 * 1024.0, 4.0)
 """The prior at one depth: the block whose bytes take as long as the rest of the request; median and log sd."""
 
-REACH = 8.0
-"""Bounds lie this many standard deviations of the prior from its median."""
+REACH = 8.0  # bounds lie this many standard deviations of the prior from its median
 
 LATENCY_REACH, LATENCY_LOG_SD = 1e5, 5.0
 

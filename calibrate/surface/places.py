@@ -164,19 +164,9 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     keys = ["block_bytes", "read_fraction", "jobs"]
     points["series"] = [" ".join(f"{v:g}" for v in key) for key in points[keys].itertuples(index=False)]
     table = replace(sweep, points=points.sort_values([*keys, "load"])).mean_points()
-    block, share, depth, jobs, throughput, latency, repeats, spread = (
-        table[c].to_numpy(float)
-        for c in (
-            "block_bytes",
-            "read_fraction",
-            "load",
-            "jobs",
-            "throughput_per_s",
-            "latency_s",
-            "repeats",
-            "throughput_spread",
-        )
-    )
+    block, share, depth, jobs = (table[c].to_numpy(float) for c in ("block_bytes", "read_fraction", "load", "jobs"))
+    figures = ("throughput_per_s", "latency_s", "repeats", "throughput_spread")
+    throughput, latency, repeats, spread = (table[c].to_numpy(float) for c in figures)
     places = Places(block, share, depth, jobs)
     check(places, throughput, name)
     source = sweep.name or sweep.provenance.source

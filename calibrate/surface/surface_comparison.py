@@ -45,8 +45,7 @@ STRETCHES, DEVIATIONS, NOISES = (0.5, 1.0, 2.0), (0.1, 0.2, 0.4, 0.8, 1.6), (0.0
 FAR_BEYOND, CURVE_LOADS = 1e4, 120
 """The peak is the highest predicted throughput at so many loads up to this multiple of the deepest."""
 
-LARGEST = 600.0
-"""The largest |ln X| around the points' mean, to avoid overflow."""
+LARGEST = 600.0  # the largest |ln X| around the points' mean, to avoid overflow
 
 
 SurfaceBaseline = Callable[[Places, ArrayLike, Places], Array]
@@ -128,8 +127,7 @@ BAND = (0.05, 0.95)
 CONTRADICTED = 0.023
 """A surprise is contradicted where at most this share of the others' predictive distribution lies beyond it."""
 
-ENOUGH = 400
-"""From this number of points on no further one is chosen."""
+ENOUGH = 400  # from this number of points on no further one is chosen
 
 UNCONFIRMED = "nothing near it was measured since: measure it again"
 VERDICTS = {True: "its neighbours speak against it, and it counts little", False: "its neighbours confirm it"}

@@ -63,8 +63,7 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
 }
 """Columns in the order in which they are printed, with their headings."""
 
-LEFT = ("parameter", "interval", "sure", "use")
-"""Columns of words, aligned to the left."""
+LEFT = ("parameter", "interval", "sure", "use")  # columns of words, aligned to the left
 
 
 class Tabled(Result):
@@ -97,8 +96,7 @@ def table_of(rows: Sequence[Row], most: int | None = None) -> str:
 
 
 ENDS = ("", "_low", "_high")
-BAND = (0.5 - LEVEL / 2, 0.5, 0.5 + LEVEL / 2)
-"""The quantiles of a band."""
+BAND = (0.5 - LEVEL / 2, 0.5, 0.5 + LEVEL / 2)  # the quantiles of a band
 ROUNDING = 1e-6
 """Relative precision below which the other points do not predict a point, as it alone determines a parameter."""
 

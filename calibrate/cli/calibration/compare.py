@@ -165,7 +165,6 @@ def _named(devices: Mapping[str, Device]) -> Iterator[tuple[str, Device, Compari
 
 
 def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iterator[str]:
-    """The largest load within --slo of each curve."""
     from calibrate.cli.calibration.fit import asked_lines
 
     curves = list(_named(devices)) if slo is not None else []

@@ -22,8 +22,7 @@ from qsim.result import labelled
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times
 
-MOST_REQUESTS = 1e15
-"""The largest number of requests; counts are exact below 2^53."""
+MOST_REQUESTS = 1e15  # the largest number of requests; counts are exact below 2^53
 
 Found: TypeAlias = "tuple[dict[str, Times], dict[str, str]]"
 """The times by name, and the reasons why other curves have none."""

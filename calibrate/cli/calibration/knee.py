@@ -35,18 +35,14 @@ if TYPE_CHECKING:
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 DEEPEST = 1024
-RUNS = 0.8
-"""The share of a depth's time that is measured; the rest is its ramp, as qsim measure fio has it."""
-GAIN = 1.05
-"""Larger loads follow while a doubling raises the throughput by this factor."""
-BUDGET = 1.25
-"""The time for all points, as a multiple of --seconds: 15 s for 12 s."""
+RUNS = 0.8  # the share of a depth's time that is measured; the rest is its ramp, as qsim measure fio has it
+GAIN = 1.05  # larger loads follow while a doubling raises the throughput by this factor
+BUDGET = 1.25  # the time for all points, as a multiple of --seconds: 15 s for 12 s
 MOST_CLIENTS, FEWEST_LOADS = 4096, 3
 FIRST_RATE, OF_ONE_SERVER = 10.0, 0.25
 """Arrivals a second to begin with; the share of one server that the second rate keeps busy, if that is higher."""
 SHORTEST_S, LONGEST_S = 0.5, 600.0
-WIDTH = 30
-"""Width of the curve in the terminal, characters."""
+WIDTH = 30  # width of the curve in the terminal, characters
 
 
 @conflicts("--run", "TARGET", because="give a drive or a command")
@@ -159,7 +155,6 @@ def measure_command(
 
 
 def _longest(began_s: Sequence[float]) -> float:
-    """The longest time from one beginning to the next."""
     return max((after - before for before, after in pairwise(began_s)), default=0.0)
 
 

@@ -42,8 +42,7 @@ LIMITS = (1.0, 1.2, 1.25, 1.5, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 6.4, 7.5, 8.0)
 """First digits of the rates to which volumes are held: 3000 /s, 16 k/s, 125 MB/s."""
 LONG_PLATEAU = 3
 MIB = 2.0**20
-HOST_BUSY_FROM = 0.8
-"""The share of processor time from which the host is called the limit."""
+HOST_BUSY_FROM = 0.8  # the share of processor time from which the host is called the limit
 NOT_BUSY = "neither the machine nor the host's processors were busy"
 NO_DOUBT_OF_A_COMMAND = "none that the audit sees, and this machine had processor time left"
 
@@ -60,11 +59,10 @@ class Asked:
 
 def answered(sweep: measure.Sweep, asked: Asked, name: str, tool: str, deeper: str) -> CommandResult:
     """The answer of one measured curve; ``deeper`` is the command that measures larger loads."""
-    found = robust_fit(sweep)
+    found, out = robust_fit(sweep), asked.out
     first = asked_lines(found, asked.slo, sweep)
     written = asked.page.write(lambda: _sections(sweep, name, found.used), f"The knee of {name}")
     doubts = doubts_about(sweep, found)
-    out = asked.out
     measured = {
         "depths": [int(n) if n == int(n) else n for n in sweep.points["load"].tolist()],
         "seconds": time.monotonic() - asked.started,

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from calibrate.prediction.what_if import Capacity, Scenario, WhatIf
     from calibrate.report.view import Section
 
-DOUBLE = 2.0
-"""A gain beyond this is written as a factor, and a smaller one in percent."""
+DOUBLE = 2.0  # a gain beyond this is written as a factor, and a smaller one in percent
 
 KEYS = ("workers", "replicas", "drives", "service", "latency")
 COPIES = {"replicas", "drives"}
@@ -152,10 +151,8 @@ def _changed_table(scenario: Scenario, present: Prediction, changed: Prediction)
 
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
-MOST_OUTSTANDING = 1e5
-"""The largest load: a larger one is probably a time without its unit."""
-FIT = '"schema"'
-"""What a file of fits has near its beginning."""
+MOST_OUTSTANDING = 1e5  # the largest load: a larger one is probably a time without its unit
+FIT = '"schema"'  # what a file of fits has near its beginning
 SHEET = "a data sheet has both, as --idle-latency 80us --peak-iops 600k"
 MEASURED = "a data sheet describes a drive of which nothing is measured"
 
@@ -402,7 +399,6 @@ def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objec
 
 
 def _load_of(curve: Prediction) -> Load:
-    """The load of a prediction, with its values."""
     return replace(curve.load_type, values=tuple(curve.load.tolist()))
 
 

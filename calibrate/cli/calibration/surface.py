@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from calibrate.surface.explored import ExploredSurface
 
 MORE = "--details: every point, parameters, knees;   --report FILE: plots"
-UNSTEADY = ("drift-within-run", "outlier")
-"""Checks whose findings make a run unreliable for a surface."""
+UNSTEADY = ("drift-within-run", "outlier")  # checks whose findings make a run unreliable for a surface
 
 KEYS: Mapping[str, tuple[str, Callable[[Any], parsing.Numbers]]] = {
     "block": ("block_bytes", parsing.sizes),
@@ -218,7 +217,6 @@ def _measured(
 
 
 def _show(found: ExploredSurface) -> None:
-    """The map after a group, on stderr."""
     complain(f"{counted(int(found.known.sum()), 'place')} measured, {format_duration(found.seconds, 2)}")
     for line in found.map_text().splitlines():
         complain(line)

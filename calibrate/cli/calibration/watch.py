@@ -32,8 +32,7 @@ HEADER = (
     f"{'of peak':>9s}"
 )
 HEADER_EVERY = 20
-ENDING_S = 0.05
-"""Seconds: an interval that ends within this time before --for is the last one."""
+ENDING_S = 0.05  # seconds: an interval that ends within this time before --for is the last one
 
 
 @parsing.parser

@@ -206,8 +206,7 @@ class DriveOptions(FileOptions):
         return {"size_bytes": self.size_bytes, **self.allow.settings()}
 
 
-KNEE_FROM = 3
-"""The least number of loads of a curve that is printed with its knee."""
+KNEE_FROM = 3  # the least number of loads of a curve that is printed with its knee
 MEANS = [
     *("series", "load", "repeats"),
     *("throughput_per_s", "throughput_low", "throughput_high"),

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from measure import Sweep
     from measure.formats.tables.latencies import LatencyTable
 
-MOST_ROWS = 12
-"""The most rows of a table that are shown without ``--details``."""
+MOST_ROWS = 12  # the most rows of a table that are shown without ``--details``
 
 
 @parser

@@ -155,7 +155,6 @@ def _place(point: Any) -> str:
 
 
 def _named(target: str) -> str:
-    """The target as an absolute path."""
     return target if "://" in target else str(Path(target).resolve())
 
 

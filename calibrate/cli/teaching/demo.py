@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from calibrate.report.view import Section
 
 STEPS = 4
-NO_KNEE_FROM = 256
-"""A disk whose throughput still grows at this depth has no knee that a demo could show."""
-SERVERS, SERVICE_S, DEVICE_DEPTHS = 4, 2e-3, (1, 2, 4, 8, 16, 32)
-"""Depths of the known device."""
+NO_KNEE_FROM = 256  # a disk whose throughput still grows at this depth has no knee that a demo could show
+SERVERS, SERVICE_S, DEVICE_DEPTHS = 4, 2e-3, (1, 2, 4, 8, 16, 32)  # depths of the known device
 SHARES, CLOSED = (0.4, 0.6, 0.75, 0.85), (1, 4, 16)
 """Arrival rates at the known device as shares of its peak, and the depths that predict what they see."""
 Compared: TypeAlias = "Mapping[str, tuple[list[Comparison], dict[str, str]]]"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from qsim.derivations import Derivation
     from qsim.metrics_view import Row
 
-QUANTILES = (0.5, 0.9, 0.99)
-"""The percentiles of the response time that ``qsim simulate`` prints."""
+QUANTILES = (0.5, 0.9, 0.99)  # the percentiles of the response time that ``qsim simulate`` prints
 
 Engine: TypeAlias = Annotated[
     Literal["compiled", "reference"],
@@ -63,6 +63,7 @@ class AskedTimes:
 
 NOTHING = AskedTimes()
 OVER = {"W": "the share of customers that take longer, waiting and service", "Wq": "the share that waits longer"}
+WithEnds: TypeAlias = tuple[float, float, float]
 UNKNOWN = "not known by formula: qsim simulate estimates it"
 MINUTE, HOUR = 60.0, 3600.0
 
@@ -193,12 +194,8 @@ def metrics_text(metrics: qsim.Metrics, *, with_units: bool, asked: AskedTimes =
 
 
 def _quantile_row(metrics: qsim.Metrics, q: float, with_units: bool) -> Row:
-    return _asked_row(
-        f"W({q:g})",
-        _quantile(metrics, q),
-        lambda time: value_text("W", time, with_units),
-        f"{100 * q:g} % of the response times are below",
-    )
+    meaning = f"{100 * q:g} % of the response times are below"
+    return _asked_row(f"W({q:g})", _quantile(metrics, q), lambda time: value_text("W", time, with_units), meaning)
 
 
 def _share_row(metrics: qsim.Metrics, time: float, of: str, with_units: bool) -> Row:
@@ -206,28 +203,25 @@ def _share_row(metrics: qsim.Metrics, time: float, of: str, with_units: bool) ->
     return _asked_row(name, _share_over(metrics, time, of), "{:.6g}".format, OVER[of])
 
 
-def _asked_row(name: str, known: tuple[float, float, float] | None, show: Callable[[float], str], meaning: str) -> Row:
-    """The row of a value with the ends of its interval; None where no formula gives it."""
+def _asked_row(name: str, known: WithEnds | None, show: Callable[[float], str], meaning: str) -> Row:
     if known is None:
         return name, "", "", UNKNOWN
     value, low, high = map(show, known)
     return name, value, "" if low == high else f"{low} .. {high}", meaning
 
 
-def _share_over(metrics: qsim.Metrics, time: float, of: str) -> tuple[float, float, float] | None:
+def _share_over(metrics: qsim.Metrics, time: float, of: str) -> WithEnds | None:
     """The share of customers whose time is longer, and the ends of its interval; None where no formula gives it."""
-    try:
+    with suppress(qsim.NoFormulaError):
         return float(metrics.survival(time, of)), *metrics.survival_interval(time, of)
-    except qsim.NoFormulaError:
-        return None
+    return None
 
 
-def _quantile(metrics: qsim.Metrics, q: float) -> tuple[float, float, float] | None:
+def _quantile(metrics: qsim.Metrics, q: float) -> WithEnds | None:
     """The quantile of the response time and the ends of its interval; None where no formula gives it."""
-    try:
+    with suppress(qsim.NoFormulaError):
         return metrics.quantile(q), *metrics.quantile_interval(q)
-    except qsim.NoFormulaError:
-        return None
+    return None
 
 
 def metrics_document(metrics: qsim.Metrics, *, with_units: bool, asked: AskedTimes = NOTHING) -> dict[str, Any]:

@@ -132,7 +132,6 @@ def trace(
 
 
 def _section(kendall: str, origin: str, path: SamplePath, scale: TraceScale) -> Section:
-    """The page's one section: a strip for each customer."""
     from calibrate.report.gantt import gantt_view
     from calibrate.report.view import Section
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
+from calibrate.report import drawing
 from calibrate.report.compared.figure_elements import (
     add_band,
     add_computed,
@@ -26,48 +27,28 @@ from calibrate.report.compared.figure_elements import (
     scale_of,
     with_marks,
 )
-from calibrate.report.drawing import (
-    AXIS,
-    BLUE,
-    DASHES,
-    GREY,
-    INK,
-    ORANGE,
-    PALETTE,
-    RED,
-    Axis,
-    Drawing,
-    by_use,
-    dashed,
-    empty_figure,
-    faint,
-    interval,
-    marker,
-    outlined,
-    solid,
-    spans_decade,
-)
 from measure.loads import ThroughputLoad
 from measure.origin import ORIGIN, by_littles_law, rows_to_judge
 from measure.units import format_percent
 
-_REACH = 1.5
-"""How many times the highest throughput the knee may have and be within the axes."""
+_REACH = 1.5  # how many times the highest throughput the knee may have and be within the axes
 _COLUMNS, _GAP, _ROW_GAP, _LETTERS = 3, 0.1, 0.14, 16
 """Small panels in a row, what lies between them as shares of the figure, and the letters in a line of a title."""
 
 
-def latency_against_throughput(comparison: Comparison) -> Drawing:
+def latency_against_throughput(comparison: Comparison) -> drawing.Drawing:
     """The latency-bandwidth curve: observed and predicted, calibration and held-out points marked, and the knee."""
     x_axis, y_axis = axes_of([comparison])
     curve, points = comparison.smooth, comparison.points
-    log_y = spans_decade(points.response_time_s)
-    figure = empty_figure(x_axis.title, y_axis.title, log_y=log_y)
+    log_y = drawing.spans_decade(points.response_time_s)
+    figure = drawing.empty_figure(x_axis.title, y_axis.title, log_y=log_y)
     x, y = x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s)
     if isinstance(points.load_type, ThroughputLoad):
         low, high = y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s)
         add_band(figure, x, low, high, comparison.fit.level)
-    figure.add_line(x, y, "predicted", solid(BLUE), customdata=curve.load, hovertemplate=hover_text(x_axis, y_axis))
+    figure.add_line(
+        x, y, "predicted", drawing.solid(drawing.BLUE), customdata=curve.load, hovertemplate=hover_text(x_axis, y_axis)
+    )
     if not isinstance(points.load_type, ThroughputLoad):
         _add_crossbars(figure, comparison, x_axis, y_axis)
     if comparison.true_smooth is not None:
@@ -85,8 +66,10 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         star[0],
         star[1],
         knee_name(comparison) + _beyond(comparison),
-        {"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
-        error_x=interval(star[0], *x_axis.of(np.array([[least], [most]])), color=ORANGE) if known else None,
+        {"symbol": "star", "size": 18, "color": drawing.ORANGE, "line": {"color": drawing.INK, "width": 1}},
+        error_x=drawing.interval(star[0], *x_axis.of(np.array([[least], [most]])), color=drawing.ORANGE)
+        if known
+        else None,
     )
     seen = seen[0], y_axis.of(_every_response(comparison))
     every = [np.concatenate(parts) for parts in zip(seen, star, strict=True)] if near else seen
@@ -95,7 +78,7 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
     return figure
 
 
-def _add_crossbars(figure: Drawing, comparison: Comparison, x_axis: Axis, y_axis: Axis) -> None:
+def _add_crossbars(figure: drawing.Drawing, comparison: Comparison, x_axis: drawing.Axis, y_axis: drawing.Axis) -> None:
     """The prediction of throughput and response time at each held-out load, with the ends of both bands."""
     out, found = comparison.held_out, comparison.predicted
     if not out.any():
@@ -106,14 +89,14 @@ def _add_crossbars(figure: Drawing, comparison: Comparison, x_axis: Axis, y_axis
     y, y_low, y_high = (
         y_axis.of(v[out]) for v in (found.response_time_s, found.response_time_low_s, found.response_time_high_s)
     )
-    look = {"color": faint(BLUE, 0.6), "width": 4, "thickness": 1.5}
+    look = {"color": drawing.faint(drawing.BLUE, 0.6), "width": 4, "thickness": 1.5}
     figure.add_points(
         x,
         y,
         f"held-out loads, {100 * comparison.fit.level:g} % bands",
-        marker(BLUE, "line-ns-open", 9),
-        error_x=interval(x, x_low, x_high, **look),
-        error_y=interval(y, y_low, y_high, **look),
+        drawing.marker(drawing.BLUE, "line-ns-open", 9),
+        error_x=drawing.interval(x, x_low, x_high, **look),
+        error_y=drawing.interval(y, y_low, y_high, **look),
         hoverinfo="skip",
     )
 
@@ -126,19 +109,19 @@ def _beyond(comparison: Comparison) -> str:
     return "" if drawn.min() <= load <= drawn.max() else ", beyond these loads"
 
 
-def against_load(comparison: Comparison, what: Literal["throughput", "response"]) -> Drawing:
+def against_load(comparison: Comparison, what: Literal["throughput", "response"]) -> drawing.Drawing:
     """X or R against the load: band, prediction, asymptotic bounds (closed sweeps), observations and the knees."""
     points, curve, rate = comparison.points, comparison.smooth, what == "throughput"
     axis = axes_of([comparison])[0 if rate else 1]
     name, unit = ("throughput", "per_s") if rate else ("response_time", "s")
     observed = points.throughput_per_s if rate else comparison.observed_response_s
     low, estimate, high = (getattr(curve, f"{name}{end}_{unit}") for end in ("_low", "", "_high"))
-    figure = load_figure(comparison, axis.title, log_y=rate or spans_decade(points.response_time_s))
+    figure = load_figure(comparison, axis.title, log_y=rate or drawing.spans_decade(points.response_time_s))
     x = scale_of(comparison).at(curve.load)
     add_band(figure, x, axis.of(low), axis.of(high), comparison.fit.level)
-    figure.add_line(x, axis.of(estimate), "predicted", solid(BLUE))
+    figure.add_line(x, axis.of(estimate), "predicted", drawing.solid(drawing.BLUE))
     for words, bound in _bounds(comparison, curve.load, what):
-        figure.add_line(x, axis.of(bound), words, dashed())
+        figure.add_line(x, axis.of(bound), words, drawing.dashed())
     if comparison.true_smooth is not None:
         add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
     figures = ("load", "throughput_per_s" if rate else "latency_s")
@@ -158,20 +141,20 @@ def _every_response(comparison: Comparison) -> Array:
     return np.asarray(every[np.isfinite(every)])
 
 
-def little_check(comparison: Comparison) -> Drawing:
+def little_check(comparison: Comparison) -> drawing.Drawing:
     """X times R, or R + Z, against the requested load, where none of the three was computed or corrected by the law."""
     points = comparison.points.at(rows_to_judge(comparison.measured, judges=lambda o: not by_littles_law(o)))
     think = points.load_type.thinking_s
     in_flight, law = points.throughput_per_s * (points.response_time_s + think), "X·(R + Z)" if think else "X·R"
     figure = load_figure(comparison, f"observed N = {law} ({points.load_type.plural if think else 'requests'})")
     ends = np.array([comparison.points.load.min(), comparison.points.load.max()])
-    figure.add_line(ends, ends, f"Little's law: {law} = N asked", dashed())
+    figure.add_line(ends, ends, f"Little's law: {law} = N asked", drawing.dashed())
     figure.add_scatter(
         x=points.load,
         y=in_flight,
         mode="markers+text",
         name=f"observed {law}",
-        marker=marker(BLUE),
+        marker=drawing.marker(drawing.BLUE),
         text=[f"{v:.2f}" for v in in_flight / points.load],
         cliponaxis=False,
         textposition=[*["bottom right"] * (len(points) - 1), "top left"][
@@ -182,7 +165,7 @@ def little_check(comparison: Comparison) -> Drawing:
     return figure
 
 
-def misses(comparison: Comparison) -> Drawing:
+def misses(comparison: Comparison) -> drawing.Drawing:
     """Predicted over observed minus one in percent over the load, of open sweeps of the response time alone."""
     figure = load_figure(comparison, "predicted / observed - 1 (%)", log_y=False)
     load = scale_of(comparison).at(comparison.points.load)
@@ -190,33 +173,38 @@ def misses(comparison: Comparison) -> Drawing:
     if noise is not None:
         ends, floor = np.array([load.min(), load.max()]), np.array([noise, noise])
         name = f"noise floor: repeats have a standard deviation of {format_percent(noise)}"
-        figure.add_band(ends, -floor, floor, GREY, 0.2, name=name, showlegend=True)
-    missed = [("response time", comparison.residual_response_pct, RED, "diamond")]
+        figure.add_band(ends, -floor, floor, drawing.GREY, 0.2, name=name, showlegend=True)
+    missed = [("response time", comparison.residual_response_pct, drawing.RED, "diamond")]
     if not comparison.is_open:
-        missed.insert(0, ("throughput", comparison.residual_throughput_pct, BLUE, "circle"))
+        missed.insert(0, ("throughput", comparison.residual_throughput_pct, drawing.BLUE, "circle"))
     for name, values, colour, symbol in missed:
-        for mask, words, opened in by_use(comparison.held_out):
+        for mask, words, opened in drawing.by_use(comparison.held_out):
             figure.add_points(
                 load[mask],
                 values[mask],
                 f"{name}, {words}",
-                outlined(colour, symbol + opened),
+                drawing.outlined(colour, symbol + opened),
                 customdata=comparison.points.load[mask],
                 hovertemplate="load %{customdata:.4g}<br>%{y:+.3g} %<extra></extra>",
             )
     return figure
 
 
-def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = None) -> Drawing:
+def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = None) -> drawing.Drawing:
     """Every curve in one plot: latency against throughput, points observed and curves predicted."""
     x_axis, y_axis = axes_of(comparisons)
     every = np.concatenate([_every_response(c) for c in comparisons])
     peaks = np.array([c.points.throughput_per_s.max() for c in comparisons])
-    figure = empty_figure(x_axis.title, y_axis.title, log_x=spans_decade(peaks), log_y=spans_decade(every))
+    figure = drawing.empty_figure(
+        x_axis.title, y_axis.title, log_x=drawing.spans_decade(peaks), log_y=drawing.spans_decade(every)
+    )
     hover = hover_text(x_axis, y_axis)
     for i, comparison in enumerate(comparisons):
         curve, points = comparison.smooth, comparison.points
-        colour, dash = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]
+        colour, dash = (
+            drawing.PALETTE[i % len(drawing.PALETTE)],
+            drawing.DASHES[i // len(drawing.PALETTE) % len(drawing.DASHES)],
+        )
         label = escape(names[i] if names else comparison.series)
         figure.add_line(
             x_axis.of(curve.throughput_per_s),
@@ -233,17 +221,17 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
                 legendgroup=label,
                 showlegend=False,
                 name=label,
-                marker=outlined(colour, symbol, 9),
+                marker=drawing.outlined(colour, symbol, 9),
                 customdata=points.load[mask],
                 hovertemplate=hover,
             )
     return figure
 
 
-def small_multiples(comparisons: Sequence[Comparison]) -> Drawing:
+def small_multiples(comparisons: Sequence[Comparison]) -> drawing.Drawing:
     """A small panel for each curve: throughput against the load, each to its own scale."""
     rows = -(-len(comparisons) // _COLUMNS)
-    figure = Drawing(height=210 * rows + 100, margin={"t": 60}, showlegend=False)
+    figure = drawing.Drawing(height=210 * rows + 100, margin={"t": 60}, showlegend=False)
     for i, comparison in enumerate(comparisons):
         _add_panel(figure, comparison, str(i + 1) if i else "", _domains(i, rows))
     return figure
@@ -256,7 +244,9 @@ def _domains(i: int, rows: int) -> tuple[list[float], list[float]]:
     return [left, left + width], [max(0.0, top - height), top]
 
 
-def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tuple[list[float], list[float]]) -> None:
+def _add_panel(
+    figure: drawing.Drawing, comparison: Comparison, number: str, domains: tuple[list[float], list[float]]
+) -> None:
     axis, _ = axes_of([comparison])
     curve, points = comparison.smooth, comparison.points
     scale, seen = scale_of(comparison), axis.of(points.throughput_per_s)
@@ -266,14 +256,14 @@ def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tu
     ends = ends_beyond(seen, log=False)
     figure.update_layout(
         **{
-            f"xaxis{number}": {**AXIS, **log, "domain": domains[0], "anchor": f"y{number}"},
-            f"yaxis{number}": {**AXIS, "range": ends, "domain": domains[1], "anchor": f"x{number}"},
+            f"xaxis{number}": {**drawing.AXIS, **log, "domain": domains[0], "anchor": f"y{number}"},
+            f"yaxis{number}": {**drawing.AXIS, "range": ends, "domain": domains[1], "anchor": f"x{number}"},
         }
     )
     low, high = axis.of(curve.throughput_low_per_s), axis.of(curve.throughput_high_per_s)
-    figure.add_band(x, low, high, BLUE, xaxis=place["xaxis"], yaxis=place["yaxis"])
+    figure.add_band(x, low, high, drawing.BLUE, xaxis=place["xaxis"], yaxis=place["yaxis"])
     predicted = axis.of(curve.throughput_per_s)
-    figure.add_line(x, predicted, "predicted", solid(BLUE), **place)
+    figure.add_line(x, predicted, "predicted", drawing.solid(drawing.BLUE), **place)
     add_observed(figure, comparison, scale.at(points.load), seen, ("load", "throughput_per_s"), size=6, **place)
     unit = axis.title.partition("(")[2].rstrip(")")
     at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}

@@ -34,8 +34,7 @@ from measure.units import counted, format_duration, format_percent
 if TYPE_CHECKING:
     from calibrate.tails.results import Tails
 
-FEW = 4
-"""Curves that one plot shows clearly."""
+FEW = 4  # curves that one plot shows clearly
 _SUMMARY = "Knee, peak and misses of each; ranges are intervals."
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _SQUARES = (
@@ -158,7 +157,6 @@ def _little(comparison: Comparison) -> View:
 
 
 def _ladder(comparison: Comparison) -> View:
-    """What each model misses on the same points."""
     what = "response" if comparison.is_open else "throughput"
     columns = (f"in_sample_mape_{what}_pct", "held_out_mape_throughput_pct", "held_out_mape_response_pct")
     table = pd.DataFrame(

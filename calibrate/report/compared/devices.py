@@ -22,8 +22,7 @@ from calibrate.report.compared import curve_figures
 from calibrate.report.view import FormattedTable, Section, View
 from measure.units import interval_text, plain_number
 
-MOST_IN_FULL = 3
-"""Of more devices than these the sentence has peaks and knees alone; the tables have everything."""
+MOST_IN_FULL = 3  # of more devices than these the sentence has peaks and knees alone; the tables have everything
 OF_MANY = ("Xmax", "B", "N*", "knee")
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 CLOSER = "qsim change, which holds each load against itself, sees smaller losses."

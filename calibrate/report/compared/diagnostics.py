@@ -10,11 +10,9 @@ import numpy as np
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
 
-LEAST = 8
-"""Fewer points decide nothing."""
+LEAST = 8  # fewer points decide nothing
 BY_CHANCE = 0.05
-TINY = 1e-12
-"""Less of the squares than this is rounding."""
+TINY = 1e-12  # less of the squares than this is rounding
 
 
 def diagnosis(comparison: Comparison) -> str:

@@ -11,66 +11,48 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.drawing import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    RED,
-    Axis,
-    AxisScale,
-    Drawing,
-    by_use,
-    empty_figure,
-    latency_axis,
-    load_scale,
-    marker,
-    outlined,
-    solid,
-    throughput_axis,
-)
+from calibrate.report import drawing
 from measure.loads import ClosedLoad
 from measure.origin import MEASURED, marks, word_of
 
-_BEYOND = 4 / 3
-"""The factor by which an axis extends beyond the points."""
+_BEYOND = 4 / 3  # the factor by which an axis extends beyond the points
 
 
-def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
+def axes_of(comparisons: Sequence[Comparison]) -> tuple[drawing.Axis, drawing.Axis]:
     """The axes of throughput and of response time that suit all of ``comparisons``, which vary the same load."""
     throughput = np.concatenate([c.points.throughput_per_s for c in comparisons])
     response = np.concatenate([c.points.response_time_s for c in comparisons])
-    return throughput_axis(throughput, comparisons[0].points.load_type), latency_axis(response)
+    return drawing.throughput_axis(throughput, comparisons[0].points.load_type), drawing.latency_axis(response)
 
 
-def scale_of(comparison: Comparison) -> AxisScale:
+def scale_of(comparison: Comparison) -> drawing.AxisScale:
     """The axis of the loads of ``comparison``: of a closed load, those of the curve, which begins at one."""
     load, measured = comparison.points.load_type, comparison.points.load
     shown = comparison.smooth.load if isinstance(load, ClosedLoad) else measured
-    return load_scale(load, escape(comparison.fit.load_name), shown)
+    return drawing.load_scale(load, escape(comparison.fit.load_name), shown)
 
 
-def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Drawing:
+def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> drawing.Drawing:
     """An empty figure over the loads of ``comparison``."""
-    figure = empty_figure("", y_title, log_y=log_y)
+    figure = drawing.empty_figure("", y_title, log_y=log_y)
     scale_of(comparison).apply(figure)
     return figure
 
 
-def add_band(figure: Drawing, x: Array, low: Array, high: Array, level: float) -> None:
+def add_band(figure: drawing.Drawing, x: Array, low: Array, high: Array, level: float) -> None:
     """The band in which a single new measurement is expected."""
-    figure.add_band(x, low, high, BLUE, name=f"{100 * level:g} % band", showlegend=True)
+    figure.add_band(x, low, high, drawing.BLUE, name=f"{100 * level:g} % band", showlegend=True)
 
 
-def add_true(figure: Drawing, x: Array, y: Array) -> None:
+def add_true(figure: drawing.Drawing, x: Array, y: Array) -> None:
     """The curve of the device's own queue, where it is known; nothing where it has no steady state."""
-    figure.add_line(x, np.where(np.isfinite(y), y, np.nan), "the truth", {**solid(GREEN), "dash": "dot"})
+    figure.add_line(
+        x, np.where(np.isfinite(y), y, np.nan), "the truth", {**drawing.solid(drawing.GREEN), "dash": "dot"}
+    )
 
 
 def add_observed(
-    figure: Drawing,
+    figure: drawing.Drawing,
     comparison: Comparison,
     x: Array,
     y: Array,
@@ -80,14 +62,16 @@ def add_observed(
     **place: str,
 ) -> None:
     """The measured points (m,): held out as filled circles, calibrated on as open squares."""
-    for mask, words, opened in by_use(comparison.held_out):
+    for mask, words, opened in drawing.by_use(comparison.held_out):
         figure.add_scatter(
             x=x[mask],
             y=y[mask],
             **with_marks(comparison, mask, figures),
             name=f"observed, {words}",
             customdata=comparison.points.load[mask],
-            marker=outlined(INK, "square-open", size) if opened else outlined(RED, size=size),
+            marker=drawing.outlined(drawing.INK, "square-open", size)
+            if opened
+            else drawing.outlined(drawing.RED, size=size),
             hovertemplate=hover,
             **place,
         )
@@ -103,7 +87,7 @@ def with_marks(comparison: Comparison, mask: Mask, figures: Sequence[str]) -> di
     return {"mode": "markers+text", "text": above, "textposition": "top center", "cliponaxis": False}
 
 
-def add_computed(figure: Drawing, comparison: Comparison, x: Array, axis: Axis) -> None:
+def add_computed(figure: drawing.Drawing, comparison: Comparison, x: Array, axis: drawing.Axis) -> None:
     """Response times that a law gave (m,), as grey diamonds; nothing where all were measured."""
     known = np.isfinite(comparison.computed_response_s)
     if known.any():
@@ -111,13 +95,13 @@ def add_computed(figure: Drawing, comparison: Comparison, x: Array, axis: Axis) 
             x[known],
             axis.of(comparison.computed_response_s[known]),
             "= computed, not measured",
-            marker(GREY, "diamond-open", 10),
+            drawing.marker(drawing.GREY, "diamond-open", 10),
             customdata=comparison.points.load[known],
             hovertemplate=f"load %{{customdata:.4g}}<br>{axis.title} %{{y:.4g}} = computed<extra></extra>",
         )
 
 
-def mark_knee(figure: Drawing, comparison: Comparison) -> None:
+def mark_knee(figure: drawing.Drawing, comparison: Comparison) -> None:
     """Both knees as lines, the interval of N* as a shade, where they lie among the measured loads."""
     knee, load, scale = comparison.knee, comparison.points.load, scale_of(comparison)
     if knee.load is None or not load.min() <= knee.load <= load.max():
@@ -125,12 +109,12 @@ def mark_knee(figure: Drawing, comparison: Comparison) -> None:
     if knee.low is not None and knee.high is not None:
         ends = np.clip([knee.low, knee.high], load.min() / _BEYOND, load.max() * _BEYOND)
         low, high = scale.at(ends)
-        figure.add_shade(low, high, ORANGE, 0.2)
-    figure.add_upright(float(scale.at(np.array(knee.load))), {"color": ORANGE, "width": 2})
-    figure.add_to_legend(knee_name(comparison), {"color": ORANGE, "width": 3})
+        figure.add_shade(low, high, drawing.ORANGE, 0.2)
+    figure.add_upright(float(scale.at(np.array(knee.load))), {"color": drawing.ORANGE, "width": 2})
+    figure.add_to_legend(knee_name(comparison), {"color": drawing.ORANGE, "width": 3})
     ninety = comparison.fit.ninety if isinstance(comparison.points.load_type, ClosedLoad) else None
     if ninety is not None and ninety.load is not None and load.min() <= ninety.load <= load.max():
-        line = {"color": PURPLE, "width": 2, "dash": "dash"}
+        line = {"color": drawing.PURPLE, "width": 2, "dash": "dash"}
         figure.add_upright(float(scale.at(np.array(ninety.load))), line)
         figure.add_to_legend(f"90 % of the peak, N90 = {ninety.load:.3g}", line)
 
@@ -147,6 +131,6 @@ def knee_name(comparison: Comparison) -> str:
     return "knee" if knee.load is None else f"knee, {load.knee_symbol} = {load.estimated_text(knee.load)}"
 
 
-def hover_text(x_axis: Axis, y_axis: Axis) -> str:
+def hover_text(x_axis: drawing.Axis, y_axis: drawing.Axis) -> str:
     """The hover text of a point; its load is the customdata."""
     return f"load %{{customdata:.4g}}<br>{x_axis.title} %{{x:.4g}}<br>{y_axis.title} %{{y:.4g}}<extra></extra>"

@@ -10,18 +10,8 @@ import pandas as pd
 from calibrate.fitting.simulated_queue import CUSTOMERS, SHARES, SimulatedQueue, simulated_queue
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
+from calibrate.report import drawing
 from calibrate.report.compared.figure_elements import axes_of
-from calibrate.report.drawing import (
-    INK,
-    PALETTE,
-    Drawing,
-    depth_ticks,
-    empty_figure,
-    interval,
-    latency_axis,
-    marker,
-    solid,
-)
 from calibrate.report.lines import Line, figure_of, lines_of
 from calibrate.report.view import FormattedTable, View, shown
 from calibrate.tails.results import QUANTILES, Tails
@@ -67,24 +57,24 @@ def tail_text(tails: Tails) -> FormattedTable:
     return FormattedTable.of(header, rows, words=(len(header) - 1,))
 
 
-def tail_figure(tails: Tails) -> Drawing:
+def tail_figure(tails: Tails) -> drawing.Drawing:
     """Percentiles over the depth, observed and predicted, with their bands."""
     table = tails.to_frame()
     load = table["load"].to_numpy(float)
-    axis = latency_axis(table[[f"{name.removesuffix('_s')}_predicted_s" for name in QUANTILES]].to_numpy(float))
-    figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
-    depth_ticks(figure, load)
-    for colour, (name, label) in zip(PALETTE, NAMES.items(), strict=False):
+    axis = drawing.latency_axis(table[[f"{name.removesuffix('_s')}_predicted_s" for name in QUANTILES]].to_numpy(float))
+    figure = drawing.empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
+    drawing.depth_ticks(figure, load)
+    for colour, (name, label) in zip(drawing.PALETTE, NAMES.items(), strict=False):
         column = name.removesuffix("_s")
         low, high = (axis.of(table[f"{column}_{end}_s"].to_numpy(float)) for end in ("low", "high"))
         figure.add_band(load, low, high, colour, 0.12)
-        figure.add_line(load, axis.of(table[f"{column}_predicted_s"].to_numpy(float)), label, solid(colour))
+        figure.add_line(load, axis.of(table[f"{column}_predicted_s"].to_numpy(float)), label, drawing.solid(colour))
         symbols = ["circle" if held else "square-open" for held in table["held_out"]]
         figure.add_points(
             load,
             axis.of(table[f"{column}_observed_s"].to_numpy(float)),
             f"{label} observed",
-            {**marker(colour), "symbol": symbols},
+            {**drawing.marker(colour), "symbol": symbols},
             showlegend=False,
         )
     return figure
@@ -134,7 +124,7 @@ def queue_view(found: QueueAtWork) -> View:
         if np.isfinite(measured).any():
             drawn.append(Line(f"{name}, measured", "W", queue.load, measured, measured=True, curve=name))
     figure = figure_of(drawn, comparison.fit.load_name, log_x=True, log_y=True)
-    depth_ticks(figure, queue.load)
+    drawing.depth_ticks(figure, queue.load)
     table = queue_table(found)
     return View(
         "queue-simulated",
@@ -146,7 +136,7 @@ def queue_view(found: QueueAtWork) -> View:
     )
 
 
-def add_simulated(figure: Drawing, found: QueueAtWork) -> None:
+def add_simulated(figure: drawing.Drawing, found: QueueAtWork) -> None:
     """The simulated throughput with its interval, over the curve of throughput against load."""
     axis, _ = axes_of([found.comparison])
     middle, low, high = axis.of(found.queue.throughput_per_s)
@@ -154,8 +144,8 @@ def add_simulated(figure: Drawing, found: QueueAtWork) -> None:
         found.queue.load,
         middle,
         "the queue, simulated",
-        marker(INK, "x-thin-open", 9),
-        error_y=interval(middle, low, high, color=INK, thickness=1),
+        drawing.marker(drawing.INK, "x-thin-open", 9),
+        error_y=drawing.interval(middle, low, high, color=drawing.INK, thickness=1),
     )
 
 

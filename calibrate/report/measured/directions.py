@@ -96,7 +96,6 @@ def _bars_of_a_mix(measured: MeasuredData, number: int, rows: pd.DataFrame) -> V
 
 
 def _apart(rows: pd.DataFrame) -> str:
-    """How many times longer writes take than reads in the mixes, in a sentence."""
     ratio = (rows["write_latency_s"] / rows["read_latency_s"]).dropna().to_numpy(float)
     if (ratio >= 1).all():
         return f"In the mixes writes take {_times(ratio)} times as long as reads."
@@ -144,7 +143,6 @@ def _places(measured: MeasuredData, rows: pd.DataFrame) -> list[list[str]]:
 
 
 def _compared(ratio: NDArray[np.float64], column: str) -> str:
-    """Reads against writes (m,) in a sentence."""
     verb, what = ("take", "the time") if column == "latency_s" else ("reach", "the throughput")
     if (ratio <= 1).all():
         return f"Writes {verb} {_times(1 / ratio)} times {what} of reads."

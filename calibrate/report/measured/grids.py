@@ -8,35 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calibrate.report.drawing import (
-    AXIS,
-    BLUE,
-    RED,
-    Drawing,
-    bandwidth_axis,
-    dashed,
-    empty_figure,
-    marker,
-    rate_axis,
-    size_scale,
-    solid,
-)
+from calibrate.report import drawing
 from calibrate.report.measured.measured_data import MeasuredData
 from calibrate.report.measured.shown_columns import columns_of, extremes, rate_of, some_loads, word_of
 from calibrate.report.view import View, quantity_text
 from measure.origin import as_measured, symbols
 from measure.units import format_bytes
 
-LEAST, MOST = 2, 12
-"""The least and the most sizes, and shares, of a heat map."""
+LEAST, MOST = 2, 12  # the least and the most sizes, and shares, of a heat map
 SCALE = [[0.0, "#f2f7fb"], [0.5, "#a6cbe3"], [1.0, "#4292c6"]]
 """From light to a middle blue: told apart by lightness alone, so by the colour-blind too, and dark text is legible."""
 TEXT = "#111111"
 COLOURS = "Colours are in logarithms, the same in every map."
-ROW, EDGE = 64, 190
-"""Pixels of a row of a heat map, and of what is around them."""
-BLOCKS = 3
-"""The least block sizes of a picture of both rates."""
+ROW, EDGE = 64, 190  # pixels of a row of a heat map, and of what is around them
+BLOCKS = 3  # the least block sizes of a picture of both rates
 MOST_PAIRS = 3
 
 
@@ -66,10 +51,10 @@ def _heat_map(measured: MeasuredData, every: pd.DataFrame, column: str, number: 
     texts = [[quantity_text(column, v) for v in line] for line in values]
     ends = np.log10([np.nanmin(as_measured(every, column)), np.nanmax(as_measured(every, column))])
     tens = _ticks(float(ends[0]), float(ends[1]))
-    figure = Drawing(
+    figure = drawing.Drawing(
         height=EDGE + ROW * len(sizes),
-        xaxis={**AXIS, "title": {"text": "reads (%)"}, "type": "category", "showgrid": False},
-        yaxis={**AXIS, "title": {"text": measured.size_name}, "type": "category", "showgrid": False},
+        xaxis={**drawing.AXIS, "title": {"text": "reads (%)"}, "type": "category", "showgrid": False},
+        yaxis={**drawing.AXIS, "title": {"text": measured.size_name}, "type": "category", "showgrid": False},
     )
     figure.data.append(
         {
@@ -152,14 +137,14 @@ def both_rates(measured: MeasuredData) -> list[View]:
 def _both(measured: MeasuredData, number: int, rows: pd.DataFrame) -> View:
     rows = rows.sort_values("size_bytes")
     rate, moved = as_measured(rows, "throughput_per_s"), rows["bandwidth_bytes_per_s"].to_numpy(float)
-    scale = size_scale("block size", rows["size_bytes"].to_numpy(float))
-    left, right = rate_axis(rate, "IOPS"), bandwidth_axis(moved)
-    figure = empty_figure(scale.title, left.title, log_x=True)
+    scale = drawing.size_scale("block size", rows["size_bytes"].to_numpy(float))
+    left, right = drawing.rate_axis(rate, "IOPS"), drawing.bandwidth_axis(moved)
+    figure = drawing.empty_figure(scale.title, left.title, log_x=True)
     ends = {"rangemode": "normal"}
     figure.update_layout(
         yaxis={**ends, "range": [0, 1.05 * float(left.of(rate).max())]},
         yaxis2={
-            **AXIS,
+            **drawing.AXIS,
             **ends,
             "title": {"text": right.title},
             "range": [0, 1.05 * float(right.of(moved).max())],
@@ -172,8 +157,8 @@ def _both(measured: MeasuredData, number: int, rows: pd.DataFrame) -> View:
     )
     x = scale.at(rows["size_bytes"].to_numpy(float))
     for name, colour, symbol, y, column, axis in (
-        ("IOPS", BLUE, "circle", left.of(rate), "throughput_per_s", "y"),
-        ("bytes a second", RED, "square", right.of(moved), "bandwidth_bytes_per_s", "y2"),
+        ("IOPS", drawing.BLUE, "circle", left.of(rate), "throughput_per_s", "y"),
+        ("bytes a second", drawing.RED, "square", right.of(moved), "bandwidth_bytes_per_s", "y2"),
     ):
         figure.add_scatter(
             x=x,
@@ -181,14 +166,14 @@ def _both(measured: MeasuredData, number: int, rows: pd.DataFrame) -> View:
             yaxis=axis,
             mode="lines+markers",
             name=name,
-            line=solid(colour),
-            marker=marker(colour, symbols(rows, (column,), symbol), 10),
+            line=drawing.solid(colour),
+            marker=drawing.marker(colour, symbols(rows, (column,), symbol), 10),
         )
     scale.apply(figure)
     found = crossover(rows["size_bytes"].tolist(), rate.tolist(), moved.tolist())
     if found is not None:
-        figure.add_upright(found.block_bytes, dashed())
-        figure.add_to_legend(f"crossover at {format_bytes(found.block_bytes, 2)}", dashed())
+        figure.add_upright(found.block_bytes, drawing.dashed())
+        figure.add_to_legend(f"crossover at {format_bytes(found.block_bytes, 2)}", drawing.dashed())
     curve, load = str(rows["curve"].iloc[0]), measured.load_type.at(float(rows["load"].iloc[0]))
     name = ", ".join(part for part in (curve, load) if part)
     kept = columns_of(measured, "series", "size_bytes", "load")
@@ -197,7 +182,6 @@ def _both(measured: MeasuredData, number: int, rows: pd.DataFrame) -> View:
 
 
 def _said(found: Crossover | None, rows: pd.DataFrame, name: str) -> str:
-    """The crossover of the curves ``name`` in a sentence."""
     least, most = (format_bytes(float(rows["size_bytes"].agg(end))) for end in ("min", "max"))
     if found is None:
         return f"{name}: between {least} and {most} IOPS and bandwidth do not cross, each as a share of its highest."

@@ -15,24 +15,7 @@ from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_answer import fits_rows, knee_word
 from calibrate.fitting.predicted_curve import Knee
 from calibrate.inference.parameters import LEVEL
-from calibrate.report.drawing import (
-    DASHES,
-    GREY,
-    ORANGE,
-    PALETTE,
-    SYMBOLS,
-    Axis,
-    AxisScale,
-    Drawing,
-    empty_figure,
-    interval,
-    latency_axis,
-    load_scale,
-    marker,
-    size_scale,
-    spans_decade,
-    time_axis,
-)
+from calibrate.report import drawing
 from calibrate.report.measured.directions import direction_views
 from calibrate.report.measured.grids import both_rates, heat_maps
 from calibrate.report.measured.measured_data import MeasuredData
@@ -55,27 +38,29 @@ from measure.origin import IN_PLOTS, ORIGIN, as_measured, as_published, correcte
 from measure.sweep import PERCENTILES
 from measure.units import counted
 
-MOST_LINES = len(PALETTE) * len(DASHES)
+MOST_LINES = len(drawing.PALETTE) * len(drawing.DASHES)
 
 
-def lines(parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisScale, axis: Axis) -> Drawing:
+def lines(
+    parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: drawing.AxisScale, axis: drawing.Axis
+) -> drawing.Drawing:
     """The first parts (name, rows in the order of the line, column of y) against the column ``x``."""
     values = np.concatenate([as_measured(rows, column) for _, rows, column in parts])
     values = np.concatenate([values, *(as_published(corrected_rows(r, (x, c)), c) for _, r, c in parts)])
     values = values[np.isfinite(values)]
-    log = spans_decade(values)
-    figure = empty_figure(scale.title, axis.title, log_y=log)
+    log = drawing.spans_decade(values)
+    figure = drawing.empty_figure(scale.title, axis.title, log_y=log)
     if log and not parts[0][2].endswith("per_s"):
-        figure.update_yaxes(**time_axis(values, axis))
+        figure.update_yaxes(**drawing.time_axis(values, axis))
     for (name, rows, column), (i, dash) in zip(parts, _styles([rows for _, rows, _ in parts]), strict=False):
-        colour = PALETTE[i % len(PALETTE)]
+        colour = drawing.PALETTE[i % len(drawing.PALETTE)]
         figure.add_scatter(
             x=scale.at(rows[x].to_numpy(float)),
             y=axis.of(as_measured(rows, column)),
             mode="lines+markers",
             name=escape(name) or "all points",
-            line={"color": colour, "width": 2, "dash": DASHES[dash]},
-            marker=marker(colour, symbols(rows, (x, column), SYMBOLS[i % len(SYMBOLS)]), 9),
+            line={"color": colour, "width": 2, "dash": drawing.DASHES[dash]},
+            marker=drawing.marker(colour, symbols(rows, (x, column), drawing.SYMBOLS[i % len(drawing.SYMBOLS)]), 9),
             error_y=_error(rows, column, axis),
             showlegend=True,
         )
@@ -95,13 +80,17 @@ def _styles(parts: Sequence[pd.DataFrame]) -> list[tuple[int, int]]:
     each = [place.pop() for place in places if len(place) == 1]
     shares, sizes = (list(dict.fromkeys(column)) for column in zip(*each, strict=True)) if each else ([], [])
     alone = len(each) == len(parts) == len(set(each))
-    if alone and 1 < len(shares) <= len(PALETTE) and 1 < len(sizes) <= len(DASHES):
+    if alone and 1 < len(shares) <= len(drawing.PALETTE) and 1 < len(sizes) <= len(drawing.DASHES):
         return [(shares.index(share), sizes.index(size)) for share, size in each]
-    return [(i, i // len(PALETTE) % len(DASHES)) for i in range(min(len(parts), MOST_LINES))]
+    return [(i, i // len(drawing.PALETTE) % len(drawing.DASHES)) for i in range(min(len(parts), MOST_LINES))]
 
 
 def _add_published(
-    figure: Drawing, parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisScale, axis: Axis
+    figure: drawing.Drawing,
+    parts: Sequence[tuple[str, pd.DataFrame, str]],
+    x: str,
+    scale: drawing.AxisScale,
+    axis: drawing.Axis,
 ) -> None:
     """Grey crosses where what was published stands, of points of which one value drawn was corrected."""
     for number, (_, rows, column) in enumerate(p for p in parts if len(corrected_rows(p[1], (x, p[2])))):
@@ -110,17 +99,17 @@ def _add_published(
             scale.at(as_published(wrong, x)),
             axis.of(as_published(wrong, column)),
             "as published, before the correction",
-            marker(GREY, "x-thin-open", 8),
+            drawing.marker(drawing.GREY, "x-thin-open", 8),
             legendgroup="published",
             showlegend=number == 0,
         )
 
 
-def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None:
+def _error(rows: pd.DataFrame, column: str, axis: drawing.Axis) -> dict[str, Any] | None:
     low, high = end_of(column, "low"), end_of(column, "high")
     if low not in rows or not rows[low].notna().any():
         return None
-    return interval(*(axis.of(rows[c].to_numpy(float)) for c in (column, low, high)), thickness=1.5, width=4)
+    return drawing.interval(*(axis.of(rows[c].to_numpy(float)) for c in (column, low, high)), thickness=1.5, width=4)
 
 
 _ENOUGH_FOR_A_KNEE = 3
@@ -189,7 +178,7 @@ def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[
         return []
     column = "bandwidth_bytes_per_s" if rows["bandwidth_bytes_per_s"].notna().all() else "throughput_per_s"
     x_axis, y_axis, word = axis_of(measured, column, rows), axis_of(measured, "latency_s", rows), word_of(column)
-    scale = AxisScale(x_axis.title, log=False, factor=x_axis.factor)
+    scale = drawing.AxisScale(x_axis.title, log=False, factor=x_axis.factor)
     # Along a curve the load grows; the bandwidth may bend back, so the order is the load's.
     ordered = rows.sort_values(["load"], ascending=not isinstance(measured.load_type, InjectedDelay), kind="stable")
     figure = lines([(str(n), g, "latency_s") for n, g in ordered.groupby("series", sort=False)], column, scale, y_axis)
@@ -216,12 +205,15 @@ def _ends(name: str, knee: Knee) -> dict[str, float | None]:
     return {name: knee.load, f"{name}_low": knee.low, f"{name}_high": knee.high}
 
 
-def _star(figure: Drawing, i: int, x: float, y: float) -> None:
+def _star(figure: drawing.Drawing, i: int, x: float, y: float) -> None:
     figure.add_points(
         [x],
         [y],
         "knee",
-        {**marker(ORANGE, "star", 17), "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
+        {
+            **drawing.marker(drawing.ORANGE, "star", 17),
+            "line": {"width": 2, "color": drawing.PALETTE[i % len(drawing.PALETTE)]},
+        },
         legendgroup="knee",
         showlegend=i == 0,
         hovertemplate="knee<br>%{x:.4g}<br>%{y:.4g}<extra></extra>",
@@ -239,11 +231,10 @@ def _knee_caption(knees: list[Knee]) -> str:
 
 
 def _against_load(measured: MeasuredData) -> list[View]:
-    """Throughput (a memory's bandwidth) and latency against the load."""
     rows = _curves(measured)
     if rows.empty or isinstance(measured.load_type, Bandwidth):
         return []
-    scale = load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
+    scale = drawing.load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
     what = measured.load_type.kind.replace("_", " ")
     columns = ["latency_s"] if isinstance(measured.load_type, ArrivalRate) else [rate_of(measured), "latency_s"]
     return _against(measured, rows.sort_values("load", kind="stable"), "load", what, "load", "series", scale, columns)
@@ -256,7 +247,7 @@ def _against_size(measured: MeasuredData) -> list[View]:
     if rows.empty:
         return []
     rows = with_loads(measured, fewer_lines(rows, "curve"), "curve").sort_values("size_bytes", kind="stable")
-    scale = size_scale(measured.size_name, rows["size_bytes"].to_numpy(float))
+    scale = drawing.size_scale(measured.size_name, rows["size_bytes"].to_numpy(float))
     columns = [rate_of(measured), "latency_s"]
     return _against(measured, rows, "size", measured.size_name, "size_bytes", "line", scale, columns)
 
@@ -268,7 +259,7 @@ def _against_mix(measured: MeasuredData) -> list[View]:
     if rows.empty or measured.memory:
         return []
     rows = with_loads(measured, fewer_lines(rows, "place"), "place").sort_values("read_fraction", kind="stable")
-    scale = AxisScale("reads (%)", log=False, factor=100.0)
+    scale = drawing.AxisScale("reads (%)", log=False, factor=100.0)
     columns = [rate_of(measured), "latency_s"]
     return _against(measured, rows, "mix", "the share of reads", "read_fraction", "line", scale, columns)
 
@@ -280,7 +271,7 @@ def _against(
     what: str,
     x: str,
     by: str,
-    scale: AxisScale,
+    scale: drawing.AxisScale,
     columns: Sequence[str],
 ) -> list[View]:
     """A view for each of ``columns`` against ``x``, a line for each ``by``; ``what`` names the varied quantity."""
@@ -312,11 +303,11 @@ def _tails(measured: MeasuredData) -> list[View]:
     if rows.empty or not {"latency_p99_s", "latency_p999_s"} & set(known):
         return []
     views, labels = [], {"latency_s": "mean", **known}
-    scale = load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
+    scale = drawing.load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
     groups = [g for _, g in rows.groupby("series", sort=False) if g[list(known)].notna().any(axis=None)]
     for number, group in enumerate(groups[:MOST_TAILS], 1):
         ordered, values = group.sort_values("load"), group[list(labels)].to_numpy(float)
-        axis = latency_axis(values[np.isfinite(values)])
+        axis = drawing.latency_axis(values[np.isfinite(values)])
         views.append(
             View(
                 f"tails-{number}",
@@ -337,6 +328,5 @@ def _bars_caption(measured: MeasuredData, figures: Sequence[str]) -> str:
 
 
 def _level(measured: MeasuredData, where: str = "") -> str:
-    """The level of intervals, where there are any."""
     repeated = (measured.table["repeats"] > 1).any()
     return f" {where}{100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""

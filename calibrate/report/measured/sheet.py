@@ -16,8 +16,7 @@ from calibrate.report.view import View
 from measure.origin import MEASURED, ORIGIN, as_measured
 from measure.units import format_duration, format_rate
 
-NEAR = 1.5
-"""Ratios up to this, or down to its inverse, are written in percent, others as a factor."""
+NEAR = 1.5  # ratios up to this, or down to its inverse, are written in percent, others as a factor
 DASHES = {"reads": "dash", "writes": "dot", "latency": "dash"}
 
 
