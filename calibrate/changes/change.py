@@ -313,6 +313,7 @@ def changed(
         replace(one(q, i, i), detectable_pct=percent_of(seen[q][0][i])) for q in judged for i in range(len(loads))
     )
     first, everywhere = noises[judged[0]], percent_of(seen[judged[0]][1])
+    run = float(np.median(first.run))
     mean = float(logs[judged[0]] @ first.weights())
     overall = Ratio.of(-mean if judged[0] == "response time" else mean, float(first.of_mean(tail)))
     peaks = [first_highest(rates) for rates in (before["throughput"], means["throughput"][-1])]
@@ -331,17 +332,13 @@ def changed(
         least,
         everywhere,
         next_measurement(first, repeats, tail_each, margin) if inject and hidden else None,
-        _percent(np.median(first.run)),
+        100 * math.sqrt(run) if math.isfinite(run) else None,
         100 * math.sqrt(float(first.of_sweeps(np.zeros(1), first.spread_of_mean)[0])),
         len(old),
         tuple(findings),
         margin,
         kind,
     )
-
-
-def _percent(variance: np.floating[Any]) -> float | None:
-    return 100 * math.sqrt(variance) if math.isfinite(variance) else None
 
 
 def _doubted(findings: Sequence[Finding], loads: Array) -> Mask:

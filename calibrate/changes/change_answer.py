@@ -131,7 +131,7 @@ def load_table(change: Change) -> str:
         (
             f"{kind.text(c.load)}{', latency' if several and c.quantity == 'response time' else ''}",
             *_cells(c, change),
-            _loss(c),
+            "none" if c.detectable_pct is None else format_percent(c.detectable_pct),
             ("slower", "", "faster")[c.speed + 1],
         )
         for c in change.loads
@@ -146,11 +146,6 @@ def load_table(change: Change) -> str:
     foot = [f"{MARKS['computed']}  computed, not measured: {why}"] if why else []
     moved = "SPEED" if change.idle_latency.quantity == "speed" else "CHANGE"
     return "\n".join([table((kind.heading.upper(), "OLD", "NEW", moved, "LOSS SEEN", ""), rows, left=1), *foot])
-
-
-def _loss(one: LoadChange) -> str:
-    """The loss at this load that would have been seen nine times in ten."""
-    return "none" if one.detectable_pct is None else format_percent(one.detectable_pct)
 
 
 def _cells(one: LoadChange, change: Change) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -154,14 +154,11 @@ VERDICTS = {
 }
 """The worst severity of a finding -> its meaning for the data."""
 
-
 OF_FITS = ("misses-its-points", "other-load")
 """Checks of fits, which a warning names and ``qsim audit`` does not make."""
 
-
 NO_RATES = "Little's law (no mean latency stands beside a throughput)"
 """What the audit of latencies alone could not check."""
-
 
 CHANGED = ("computed", "corrected")
 """Checks of what was put beside published values, or in their place: the audit's line has them."""
@@ -182,18 +179,14 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str], so
             found += len(checks)
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
     none = "no other errors or warnings" if changed else "no errors, no warnings"
-    none += f" beside {' and '.join(of_fits)}" if (of_fits := dict.fromkeys(_warned_of_fits(findings))) else ""
+    of_fits = dict.fromkeys(f.check for f in findings if f.check in OF_FITS and f.severity != "info")
+    none += f" beside {' and '.join(of_fits)}" if of_fits else ""
     text = ", ".join(counts) or f"{none}{could_not_check(unchecked)}"
     if any(f.contradicts for f in audited):
         text += f": {VERDICTS['error']}"
     text = "; ".join([*changed, text])
     them = "it" if found == 1 and not changed else "them"
     return f"{text}; to read {them}: qsim audit {source}" if counts or changed else text
-
-
-def _warned_of_fits(findings: Iterable[measure.Finding]) -> Iterator[str]:
-    """The checks of fits that stand above the answer as warnings or errors."""
-    yield from (f.check for f in findings if f.check in OF_FITS and f.severity != "info")
 
 
 def _changes(findings: Iterable[measure.Finding], check: str) -> str:

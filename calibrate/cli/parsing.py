@@ -204,7 +204,6 @@ percents = numbers(
 sizes = numbers("size", "1 byte or more", lambda size: size >= 0, units.parse_bytes)
 """``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
 
-
 peak_shares = numbers("share of the peak", "above 0% and below 100%, e.g. 60%,80%", lambda x: 0 < x < 100, _percentage)
 
 _KIND_OF_LOAD = re.compile(r"(?P<values>[^:]*?(?:(?<=\d)[kKM])?)\s*(?P<noun>[A-Za-z]{4,}s)?\s*(?::(?P<fact>[^:]*))?")

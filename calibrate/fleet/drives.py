@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 FittedCurve = tuple[dict[str, Any], Mapping[float, float]]
 """The row of a curve, and its throughputs by load."""
 
-
 FIGURES = tuple(
     f"{figure}{end}{unit}"
     for figure, unit in (("idle_latency", "_s"), ("peak", "_per_s"), ("knee", ""))

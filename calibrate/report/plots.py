@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-
 _POINTS = 200
 
 

@@ -47,7 +47,6 @@ FAR_BEYOND, CURVE_LOADS = 1e4, 120
 
 LARGEST = 600.0  # the largest |ln X| around the points' mean, to avoid overflow
 
-
 SurfaceBaseline = Callable[[Places, ArrayLike, Places], Array]
 
 

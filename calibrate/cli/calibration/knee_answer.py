@@ -183,7 +183,7 @@ def round_limit(fit: calibrate.Fit, points: pd.DataFrame) -> str:
     over = [fit.load_type.at(n) for n in loads[:first][rates[:first] > middle]]
     burst = f", which {' and '.join(over)} exceeded for a while" if over else ""
     for figure, unit in ((middle, "/s"), (middle * block, "B/s"), (middle * block / MIB, "MiB/s")):
-        digits = _digits(figure)
+        digits = float(figure / 10.0 ** math.floor(math.log10(figure)))  # from 1 to below 10
         nearest = min(LIMITS, key=lambda one, of=digits: abs(of / one - 1))  # type: ignore[misc]
         if abs(digits / nearest - 1) <= ROUND_WITHIN:
             limit = figure * nearest / digits
@@ -191,11 +191,6 @@ def round_limit(fit: calibrate.Fit, points: pd.DataFrame) -> str:
             flat = f"flat at {format_rate(middle)} from {fit.load_type.at(loads[first])} on"
             return f"{flat}, {of}: likely a limit of the volume{burst}"
     return ""
-
-
-def _digits(figure: float) -> float:
-    """The digits of a number, from 1 to below 10."""
-    return float(figure / 10.0 ** math.floor(math.log10(figure)))
 
 
 def points_of(sweep: measure.Sweep, fit: calibrate.Fit) -> list[dict[str, float | bool]]:

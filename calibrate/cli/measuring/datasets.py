@@ -35,7 +35,7 @@ def datasets(
 
     if name is None:
         infos = [about(n) for n in dataset_names()]
-        rows = [(i.name, _load(i), i.title) for i in infos]
+        rows = [(i.name, i.load_kind.replace("_", " ") if i.curve else "(no curve)", i.title) for i in infos]
         more = "Compare one with: qsim compare --dataset NAME        About one: qsim datasets NAME"
         return CommandResult(
             lambda: f"{table(('NAME', 'LOAD', ''), rows, left=3)}\n\n{more}",
@@ -73,10 +73,6 @@ def _document(info: DatasetInfo, *, in_full: bool = False) -> dict[str, Any]:
         sweep = measure.load_dataset(info.name)
         document |= {"series": list(sweep.series), "points": len(sweep)}
     return document
-
-
-def _load(info: DatasetInfo) -> str:
-    return info.load_kind.replace("_", " ") if info.curve else "(no curve)"
 
 
 def doctor() -> CommandResult:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _traffics = parsing.parser(lambda text: parsing.Words(traffic.name for traffic in parse_traffics(text)))
 
-
 OVER_DELAYS = "it goes with a sweep over delays"
 
 

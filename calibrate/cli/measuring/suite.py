@@ -86,7 +86,9 @@ def measure_suite(
             "failed": dict(results.failed),
             "left_out": list(plan.left_out),
         },
-        page.write(lambda: sections, f"{plan.name} of {_named(plan.target)}"),
+        page.write(
+            lambda: sections, f"{plan.name} of {plan.target if '://' in plan.target else Path(plan.target).resolve()}"
+        ),
         failing_parts(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps"),
     )
 
@@ -152,10 +154,6 @@ def _with_ends(show: Figure, point: Any, column: str, moves: float) -> str:
 
 def _place(point: Any) -> str:
     return f"{point['series']} at depth {point['load']:g}"
-
-
-def _named(target: str) -> str:
-    return target if "://" in target else str(Path(target).resolve())
 
 
 def _planned(plan: SuitePlan) -> CommandResult:

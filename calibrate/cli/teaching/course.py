@@ -66,7 +66,9 @@ def course(
     front = front_of(sections, disagreements(results.sweeps), between_suites(results.sweeps))
     title = _title(plan, results)
     return CommandResult(
-        lambda: f"{_text(title, front, sections)}\n\nsaved in {out}; look again: qsim show {out}",
+        lambda: "\n".join(
+            [title, *front.lines(), "", _verdicts(sections), "", f"saved in {out}; look again: qsim show {out}"]
+        ),
         lambda: {
             "directory": str(out),
             **_document(front, sections),
@@ -91,11 +93,6 @@ def _title(plan: CoursePlan, results: SuiteResults) -> str:
     drive = plan.storage is not None and any(s.directory in results.sweeps for s in plan.storage.steps)
     memory = any(s.directory in results.sweeps for s in plan.memory)
     return f"The {' and the '.join([*['memory'] * memory, *['drive'] * drive])} of this machine"
-
-
-def _text(title: str, front: FrontPage, sections: Sequence[Section]) -> str:
-    """The first page, and the predictions of each sweep."""
-    return "\n".join([title, *front.lines(), "", _verdicts(sections)])
 
 
 def _verdicts(sections: Sequence[Section]) -> str:

@@ -83,7 +83,7 @@ def demo(
         ):
             if name == "device" and "disk" in sweeps and not _without_knee(sweeps["disk"]):
                 continue
-            if name == "arrivals" and not ("device" in sweeps and _has_tools()):
+            if name == "arrivals" and not ("device" in sweeps and shutil.which("fio") and shutil.which("nbdkit")):
                 continue
             result = measured(pace, out / name, step)
             if isinstance(result, str):
@@ -183,11 +183,6 @@ def _strangers(sweeps: Mapping[str, measure.Sweep]) -> str:
     from calibrate.report.predicted import arrivals_in_words
 
     return arrivals_in_words(calibrate.fit(sweeps["device"], CLOSED), sweeps["arrivals"])
-
-
-def _has_tools() -> bool:
-    """Whether the known device can be sent arrivals at a rate, which threads cannot do."""
-    return bool(shutil.which("fio") and shutil.which("nbdkit"))
 
 
 def _arrivals(pace: Pace, out: Path, step: str) -> measure.Sweep | str:

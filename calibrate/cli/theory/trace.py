@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qsim._types import FloatArray
     from qsim.engines.trace import Event, PathAverages, SamplePath
 
-
 FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
 
 GIVEN = "--gaps and --times say when each customer comes and how long it takes"

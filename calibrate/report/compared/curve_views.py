@@ -44,6 +44,7 @@ _SQUARES = (
 _BOUNDS = "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass."
 _ONSET = " They cross at {} Xmax; the knee is {} Xmax, as a lone request takes another time than one of a few."
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
+_NO_FLOOR = " Nothing was repeated, so the noise floor is unknown: measure with --repeats."
 _FLOOR = " No model can be expected to come below the grey noise floor."
 
 
@@ -66,7 +67,8 @@ def views_of(
     comparison: Comparison, tails: Tails | None = None, queue: QueueAtWork | None = None, left_out: Sequence[str] = ()
 ) -> ComparedCurve:
     """Every view of one curve, with its tails and its simulated queue; ``left_out`` says why a part is missing."""
-    residuals, words = curve_figures.misses(comparison), _RESIDUALS + _floor(comparison) + diagnosis(comparison)
+    floor = _NO_FLOOR if comparison.summary().repeat_noise_pct is None else _FLOOR
+    residuals, words = curve_figures.misses(comparison), _RESIDUALS + floor + diagnosis(comparison)
     main = [*_curves(comparison), View("residuals-load", "Residuals", words, comparison.to_frame(), residuals)]
     if queue is not None and len(queue.queue.load):
         add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), queue)
@@ -132,12 +134,6 @@ def _onset(comparison: Comparison) -> str:
     if "Rbusy" not in comparison.fit.curve_parameters:
         return ""
     return _ONSET.format(*("(Rbusy + Z)", "(R1 + Z)") if comparison.points.load_type.thinking_s else ("Rbusy", "R1"))
-
-
-def _floor(comparison: Comparison) -> str:
-    if comparison.summary().repeat_noise_pct is not None:
-        return _FLOOR
-    return " Nothing was repeated, so the noise floor is unknown: measure with --repeats."
 
 
 def _little(comparison: Comparison) -> View:

@@ -165,16 +165,12 @@ def _curves(measured: MeasuredData, least: int = 2) -> pd.DataFrame:
     return measured.table[loads >= least]
 
 
-def _with_latency(measured: MeasuredData) -> pd.DataFrame:
-    """The points of curves whose latency is drawn over what was moved: of arrivals it is drawn over their rate."""
-    rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
-    return rows.head(0) if isinstance(measured.load_type, ArrivalRate | BufferSize) else rows
-
-
 def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
     """Latency against bandwidth (throughput without a block size), the knee of each curve as a star, their table."""
-    rows = _with_latency(measured)
-    if rows.empty:
+    rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
+    if rows.empty or isinstance(
+        measured.load_type, ArrivalRate | BufferSize
+    ):  # of arrivals it is drawn over their rate
         return []
     column = "bandwidth_bytes_per_s" if rows["bandwidth_bytes_per_s"].notna().all() else "throughput_per_s"
     x_axis, y_axis, word = axis_of(measured, column, rows), axis_of(measured, "latency_s", rows), word_of(column)
@@ -236,8 +232,7 @@ def _against_load(measured: MeasuredData) -> list[View]:
         return []
     scale = drawing.load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
     what = measured.load_type.kind.replace("_", " ")
-    columns = ["latency_s"] if isinstance(measured.load_type, ArrivalRate) else [rate_of(measured), "latency_s"]
-    return _against(measured, rows.sort_values("load", kind="stable"), "load", what, "load", "series", scale, columns)
+    return _against(measured, rows.sort_values("load", kind="stable"), "load", what, "load", "series", scale)
 
 
 def _against_size(measured: MeasuredData) -> list[View]:
@@ -248,8 +243,7 @@ def _against_size(measured: MeasuredData) -> list[View]:
         return []
     rows = with_loads(measured, fewer_lines(rows, "curve"), "curve").sort_values("size_bytes", kind="stable")
     scale = drawing.size_scale(measured.size_name, rows["size_bytes"].to_numpy(float))
-    columns = [rate_of(measured), "latency_s"]
-    return _against(measured, rows, "size", measured.size_name, "size_bytes", "line", scale, columns)
+    return _against(measured, rows, "size", measured.size_name, "size_bytes", "line", scale)
 
 
 def _against_mix(measured: MeasuredData) -> list[View]:
@@ -260,40 +254,29 @@ def _against_mix(measured: MeasuredData) -> list[View]:
         return []
     rows = with_loads(measured, fewer_lines(rows, "place"), "place").sort_values("read_fraction", kind="stable")
     scale = drawing.AxisScale("reads (%)", log=False, factor=100.0)
-    columns = [rate_of(measured), "latency_s"]
-    return _against(measured, rows, "mix", "the share of reads", "read_fraction", "line", scale, columns)
+    return _against(measured, rows, "mix", "the share of reads", "read_fraction", "line", scale)
 
 
 def _against(
-    measured: MeasuredData,
-    rows: pd.DataFrame,
-    kind: str,
-    what: str,
-    x: str,
-    by: str,
-    scale: drawing.AxisScale,
-    columns: Sequence[str],
+    measured: MeasuredData, rows: pd.DataFrame, kind: str, what: str, x: str, by: str, scale: drawing.AxisScale
 ) -> list[View]:
-    """A view for each of ``columns`` against ``x``, a line for each ``by``; ``what`` names the varied quantity."""
-    kept = columns_of(measured, *dict.fromkeys(("series", "size_bytes", "read_fraction", "load")))
+    """Throughput, unless it is ``x``, and latency against ``x``, a line for each ``by``; ``what`` names what varies."""
+    is_rate = x == "load" and isinstance(measured.load_type, ArrivalRate)
+    columns = ["latency_s"] if is_rate else [rate_of(measured), "latency_s"]
+    kept = columns_of(measured, "series", "size_bytes", "read_fraction", "load")
     groups = [(str(name), group) for name, group in rows.groupby(by, sort=False)]
     more = f" The first {MOST_LINES} of {len(groups)} lines are drawn." if len(groups) > MOST_LINES else ""
-    names = ("series", *(() if x == "series" else (x,)), *(() if x == "load" else ("load",)))
+    several = rows["series"].nunique() > 1  # whose names tell size and mix
+    names = [name for name in dict.fromkeys(("series", x, "load")) if name in ("series", "load") or not several]
     views = []
     for column in columns:
         word = word_of(column)
         figure = lines([(name, group, column) for name, group in groups], x, scale, axis_of(measured, column, rows))
         title = f"{word.capitalize()} against {what}"
-        said = extremes(measured, rows, column, _places(names, rows))
+        said = extremes(measured, rows, column, names)
         caption = f"{said}{more}{_bars_caption(measured, (x, column))}".strip()
         views.append(View(f"{word}-against-{kind}", title, caption, rows[kept], figure))
     return views
-
-
-def _places(names: Sequence[str], rows: pd.DataFrame) -> list[str]:
-    """Of the columns that name a point, those that tell more than the series does."""
-    several = rows["series"].nunique() > 1
-    return [name for name in names if name in ("series", "load") or not several]
 
 
 def _tails(measured: MeasuredData) -> list[View]:

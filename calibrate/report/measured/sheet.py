@@ -107,7 +107,8 @@ def _extreme(
     at = int(place(values))
     row, value = rows.iloc[at], float(values[at])
     origin = row[ORIGIN[figure]] if value == row[figure] else MEASURED
-    return value, "" if origin == MEASURED else f" ({origin})", _place(measured, row)
+    where = f"{row['series']}, {measured.load_type.at(float(row['load']))}"
+    return value, "" if origin == MEASURED else f" ({origin})", where
 
 
 def against(ratio: float) -> str:
@@ -119,7 +120,3 @@ def against(ratio: float) -> str:
     if 1 / NEAR <= ratio <= NEAR:
         return f"{100 * ratio:.0f} % of"
     return f"{ratio:.2g} times" if ratio > 1 else f"{1 / ratio:.2g} times less than"
-
-
-def _place(measured: MeasuredData, row: pd.Series) -> str:
-    return f"{row['series']}, {measured.load_type.at(float(row['load']))}"
