@@ -10,8 +10,8 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import typer
@@ -74,19 +74,8 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-@dataclass(frozen=True)
-class Written:
-    """The names of the files that a command wrote."""
-
-    report: str | None = None
-    pdf: str | None = None
-
-    def lines(self) -> Iterator[str]:
-        """A line for each."""
-        if self.report is not None:
-            yield f"report: {self.report}"
-        if self.pdf is not None:
-            yield f"to print: {self.pdf}"
+WRITTEN = {"report": "report", "pdf": "to print"}
+"""The files that a command may write, by their keys in JSON, and what the text says of them."""
 
 
 @dataclass(frozen=True)
@@ -95,17 +84,18 @@ class CommandResult:
 
     text: Callable[[], str]
     document: Callable[[], Mapping[str, Any]]
-    written: Written | None = None
+    written: Mapping[str, str | None] = field(default_factory=dict)
     failed: CommandError | None = None
 
     def show(self, *, as_json: bool) -> None:
         """Print the result; raise its failure, with the document in that of the error."""
         if not as_json:
-            say("\n\n".join([self.text(), *(self.written.lines() if self.written else ())]))
+            files = (f"{WRITTEN[kind]}: {name}" for kind, name in self.written.items() if name is not None)
+            say("\n\n".join([self.text(), *files]))
             if self.failed is not None:
                 raise self.failed
             return
-        document = {**self.document(), **(asdict(self.written) if self.written else {})}
+        document = {**self.document(), **self.written}
         if self.failed is not None:
             raise CommandError(self.failed.message, self.failed.exit_code, document)
         print_json(document)

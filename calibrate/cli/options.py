@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_type_h
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import CommandResult, Written, warn
+from calibrate.cli.console import WRITTEN, CommandResult, warn
 from calibrate.cli.failures import wrong_usage
 from measure.errors import MeasureError
 
@@ -180,16 +180,16 @@ class Page(OptionGroup):
 
     def write(
         self, sections: Callable[[], Sequence[Section]], title: str = "", front: FrontPage | None = None
-    ) -> Written:
+    ) -> Mapping[str, str | None]:
         """Write the page; one with a ``front`` also as a PDF, where a browser is installed."""
         if self.report is None:
-            return Written()
+            return dict.fromkeys(WRITTEN)
         from calibrate.report.page import write_sections
 
         drawn = sections()
         title = title or drawn[0].title
         page = write_sections(drawn, self.report, title=title, front=front)
-        return Written(str(page), None if front is None else _printed(drawn, self.report, title, front))
+        return {"report": str(page), "pdf": None if front is None else _printed(drawn, self.report, title, front)}
 
 
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
