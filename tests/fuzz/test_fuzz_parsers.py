@@ -31,7 +31,8 @@ def test_every_module_that_reads_has_a_target(repository: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_fixed_share_of_damaged_inputs_is_read_or_refused(target: str) -> None:
-    assert fuzz(target, 60, seed=0) == (60, [])
+    runs = 20 if target.startswith("tool ") else 60  # "server" starts from the texts of all tools
+    assert fuzz(target, runs, seed=0) == (runs, [])
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*")), ids=lambda path: f"{path.parent.name}-{path.name}")
