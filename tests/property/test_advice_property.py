@@ -23,7 +23,7 @@ def drive(loads: list[int], onset: float, knee: float, noise: list[float]) -> Sw
     return Sweep(points_at(loads, measured))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(loads=depths, onset=st.floats(0.4, 1.0), knee=st.floats(1.5, 200.0), data=st.data())
 def test_no_depth_that_was_measured_is_advised(loads: set[int], onset: float, knee: float, data: st.DataObject) -> None:
     noise = data.draw(st.lists(st.floats(-0.1, 0.1), min_size=len(loads), max_size=len(loads)))

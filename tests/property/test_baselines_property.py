@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrate.prediction.baselines import BASELINES, Array, Baseline, plain_bound
@@ -38,6 +38,7 @@ def answered(kind: str, baseline: Baseline, given: tuple[Array, Array, Array], a
 
 
 @pytest.mark.parametrize(("kind", "baseline"), CURVES)
+@settings(max_examples=30)
 @given(known=points(), at=st.lists(depths, min_size=1, max_size=5), seed=st.integers(0, 99))
 def test_predictions_are_positive_finite_and_the_same_in_any_order_of_the_points(
     kind: str, baseline: Baseline, known: tuple[Array, Array, Array], at: list[float], seed: int
@@ -54,6 +55,7 @@ def test_predictions_are_positive_finite_and_the_same_in_any_order_of_the_points
 
 
 @pytest.mark.parametrize("baseline", BASELINES["queue_depth"].values(), ids=BASELINES["queue_depth"].keys())
+@settings(max_examples=30)
 @given(known=points(), at=st.lists(depths, min_size=1, max_size=5), power=st.integers(-12, 12))
 def test_throughputs_scale_with_those_of_the_points(
     baseline: Baseline, known: tuple[Array, Array, Array], at: list[float], power: int
@@ -94,6 +96,7 @@ def surfaces(draw: st.DrawFn) -> tuple[Places, Array]:
 
 
 @SURFACES
+@settings(max_examples=30)
 @given(known=surfaces(), at=surfaces(), seed=st.integers(0, 99))
 def test_surfaces_are_positive_finite_and_the_same_in_any_order_of_the_places(
     baseline: SurfaceBaseline, known: tuple[Places, Array], at: tuple[Places, Array], seed: int

@@ -53,7 +53,7 @@ def _refused(read: Callable[[], Any], name: str) -> Any:
     return None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables() | st.text(max_size=300))
 @example("io_depth,latency_us,iops\n1,9,\x1c2\n")
 @example('io_depth,latency_us,iops\n"1,9,2\n')
@@ -92,7 +92,7 @@ MLC_LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(MLC_LINES | st.text(max_size=20), max_size=25).map("\n".join))
 def test_any_text_is_a_sweep_or_one_refusal_as_mlc(text: str) -> None:
     sweep = _refused(lambda: mlc_sweep({"m.txt": text}), "m.txt")
@@ -101,7 +101,7 @@ def test_any_text_is_a_sweep_or_one_refusal_as_mlc(text: str) -> None:
         assert audit(sweep)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=400) | st.binary(max_size=50).map(lambda b: b"\xff\xfe" + b))
 def test_any_bytes_are_text_of_a_known_format_or_one_refusal(content: bytes) -> None:
     kind = _refused(lambda: sniff(decode(content, "b.dat"), "b.dat"), "b.dat")
