@@ -65,7 +65,8 @@ def test_other_systems_run_commands_that_exist(jobs: dict[str, Any], repository:
         else:
             assert [program, *words[:2]] == ["python", "-m", "pytest"]
             assert all((repository / word).is_dir() for word in words if word.startswith("tests"))
-            gather = [sys.executable, *words, "--collect-only", "-q", "-p", "no:cacheprovider"]
+            options = [word for word in words if not word.startswith("tests")]
+            gather = [sys.executable, *options, "tests/golden", "--collect-only", "-q", "-p", "no:cacheprovider"]
             ran = subprocess.run(gather, cwd=repository, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
