@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -36,6 +37,7 @@ from measure.units import plain_number
 LEAST_S = 2
 """Seconds: a number of users that lasted less is left out, as the tool was still starting or stopping them."""
 
+_MOST_NAMED = 10
 _START, _TOOK, _THREADS, _FINE = "timeStamp", "elapsed", "allThreads", "success"
 
 
@@ -62,14 +64,16 @@ def samples(text: str, name: str) -> list[ServerRun]:
             f"{name}: a row has no start or no duration in ms ({error}); it was cut off: remove it"
         ) from error
     listed.sort(key=lambda sample: sample[0])
-    runs = []
+    runs: list[ServerRun] = []
+    short = []
     for threads, group in groupby(listed, key=lambda sample: sample[2]):
         (begin, *_), *counted = group
+        short.append(threads)
         if counted and (seconds := counted[-1][0] - begin) >= LEAST_S:
             mean = sum(took for _, took, _, _ in counted) / len(counted)
             failed = sum(fine == "false" for *_, fine in counted)
-            runs.append(_run_of_users("jmeter", threads, len(counted), seconds, mean, failed))
-    return _held(runs, name)
+            runs.append(_run_of_users("jmeter", short.pop(), len(counted), seconds, mean, failed))
+    return _held(runs, short, name)
 
 
 def _run_of_users(tool: str, users: int, count: int, seconds: float, mean_s: float, failed: int) -> ServerRun:
@@ -92,26 +96,34 @@ def locust(text: str, name: str) -> list[ServerRun]:
     if text.startswith(_STATS):
         raise DataError(f"{name} has no number of users; give the other file: ..._stats_history.csv")
     rows = [row for row in csv.DictReader(text.splitlines()) if row["Name"] == "Aggregated"]
-    runs = []
+    runs: list[ServerRun] = []
+    short = []
     for users, group in groupby(rows, key=lambda row: int(row["User Count"])):
         held = list(group)
         first, last = held[0], held[-1]
+        short.append(users)
         seconds = int(last["Timestamp"]) - int(first["Timestamp"])
         count = int(last["Total Request Count"]) - int(first["Total Request Count"])
         if users and seconds >= LEAST_S and count > 0:
             mean_s = (_sum_ms(last) - _sum_ms(first)) / count / 1e3
             failed = int(last["Total Failure Count"]) - int(first["Total Failure Count"])
-            runs.append(_run_of_users("locust", users, count, seconds, mean_s, failed))
-    return _held(runs, name)
+            runs.append(_run_of_users("locust", short.pop(), count, seconds, mean_s, failed))
+    return _held(runs, short, name)
 
 
 def _sum_ms(row: dict[str, str]) -> float:
     return float(row["Total Average Response Time"]) * int(row["Total Request Count"])
 
 
-def _held(runs: list[ServerRun], name: str) -> list[ServerRun]:
+def _held(runs: list[ServerRun], short: Sequence[int], name: str) -> list[ServerRun]:
+    """The runs; the first one says which numbers of users, but for none, lasted too short a time."""
     if not runs:
         raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")
+    if passed := sorted({*short} - {0, *(run.clients for run in runs)}):
+        more = f" and {len(passed) - _MOST_NAMED} more" if len(passed) > _MOST_NAMED else ""
+        named = f"{', '.join(map(str, passed[:_MOST_NAMED]))}{more}"
+        note = f"numbers of users that lasted less than {LEAST_S} s, or without answers, are left out: {named}"
+        runs[0] = replace(runs[0], notes=(note,))
     return runs
 
 

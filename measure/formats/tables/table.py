@@ -145,7 +145,7 @@ def _of_one_kind(
         split_jobs(records, roles)
     if roles.rate_without_throughput:
         findings.append(_kept_up(roles, name))
-    if unused:
+    if unused := tuple(filter(None, unused)):
         findings += [*_failed(rows, unused, load, name), _unused(unused, name)]
     if isinstance(load, CountedLoad) and not {"jobs", "pipeline"} & roles.by_role.keys():
         found = _count_pipelines(records, load.plural, name)

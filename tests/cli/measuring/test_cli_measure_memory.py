@@ -29,13 +29,7 @@ def test_each_traffic_is_a_series_with_mean_and_interval(qsim):
     args = ("--delays", "0,5000", "--traffic", "3:1,write", *QUICK, "--out", "mixes")
     run = qsim("measure", "memory", *args)
     assert run.code == 0, run.err
-    for part in (
-        "3:1, 1 loader",
-        "write, 1 loader",
-        "95 % interval",
-        "peak of write",
-        "next: qsim compare mixes",
-    ):
+    for part in ("3:1, 1 loader", "write, 1 loader", "95 % interval", "peak of write", "next: qsim compare mixes"):
         assert part in run.out
     table = pd.read_csv("mixes/points.csv")
     assert len(table) == 2 * 2 * 2

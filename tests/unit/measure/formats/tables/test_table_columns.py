@@ -160,3 +160,8 @@ def test_a_depth_that_was_set_is_the_load_beside_the_mean_in_flight():
 def test_no_number_of_requests_is_offered_as_a_load():
     with pytest.raises(DataError, match="for example --columns 'load=COLUMN,throughput=rps:/s"):
         csv_sweep("Samples,rps,mean (ms)\n12000,98,102\n12100,99,104\n", name="t.csv")
+
+
+def test_the_numbers_of_rows_that_pandas_writes_are_no_column_to_declare() -> None:
+    sweep = csv_sweep(",clients,rps,mean ms\n0,1,95,10.5\n1,4,310,12.9\n", name="t.csv")
+    assert (sweep.points["load"].tolist(), sweep.findings) == ([1, 4], ())
