@@ -25,7 +25,6 @@ from measure.errors import DataError, ToolFailedError
 from measure.findings import Finding
 from measure.formats.command_output import CommandOutput, Placeholder, command_sweep
 from measure.machine.process import Finished, RunByCommand, find_tool, now, run_tool
-from measure.origin import Provenance
 from measure.store.directory import SweepStore
 from measure.store.measuring import (
     Measurement,
@@ -91,7 +90,8 @@ class CommandPlan:
         """The run at one load."""
         number = f"{asked:.12g}"
         text = self.text.replace(f"{{{self.placeholder}}}", number)
-        argv = ("/bin/sh", "-c", text) if self.shell else tuple(_with_number(self.text, self.placeholder, number))
+        words = [] if self.shell else shlex.split(self.text)
+        argv = tuple(word.replace(f"{{{self.placeholder}}}", number) for word in words) or ("/bin/sh", "-c", text)
         return CommandPoint(f"{self.placeholder}={number}.{repeat}", asked, repeat, argv)
 
     def settings(self) -> dict[str, Any]:
@@ -108,11 +108,6 @@ def asked_of(key: str) -> float:
     return float(key.partition("=")[2].rpartition(".")[0])
 
 
-def _with_number(text: str, placeholder: str, number: str) -> Iterator[str]:
-    for word in shlex.split(text):
-        yield word.replace(f"{{{placeholder}}}", number)
-
-
 def plan_command(
     text: str, loads: Sequence[float], *, repeats: int = 1, in_shell: bool = False, limit_s: float = LIMIT_S
 ) -> CommandPlan:
@@ -121,9 +116,8 @@ def plan_command(
     Raises ValueError for a command that cannot be split, is empty, or holds no placeholder or both; ToolMissingError
     where its program does not exist.
     """
-    placeholder = placeholder_of(text)
-    plan = CommandPlan(text, placeholder, in_shell, limit_s)
-    if placeholder == "N" and (odd := [n for n in loads if n != int(n) or n < 1]):
+    plan = CommandPlan(text, placeholder_of(text), in_shell, limit_s)
+    if plan.placeholder == "N" and (odd := [n for n in loads if n != int(n) or n < 1]):
         raise InvalidParameterError("loads", f"{{N}} is a whole number of 1 or more, not {odd[0]:g}", value=odd[0])
     try:
         words = shlex.split(text)
@@ -131,7 +125,10 @@ def plan_command(
         raise InvalidParameterError("command", f"{text!r} cannot be split ({error}); close its quotes") from error
     if not in_shell and (found := [word for word in words if word in SHELL_WORDS]):
         raise InvalidParameterError("command", f"{found[0]!r} is a word of a shell, which runs it only with --shell")
-    _check_program(words[0] if not in_shell else "/bin/sh")
+    program = words[0] if not in_shell else "/bin/sh"
+    if os.sep in program and os.path.isfile(program) and not os.access(program, os.X_OK):
+        raise ToolFailedError(f"{program} may not be executed; chmod +x {shlex.quote(program)}")
+    find_tool(program)
     rounds = [(n, repeat) for repeat in range(repeats) for n in dict.fromkeys(loads)]
     return replace(plan, points=tuple(plan.point(n, repeat) for n, repeat in rounds))
 
@@ -145,12 +142,6 @@ def placeholder_of(text: str) -> Placeholder:
     wrong = "holds both {N} and {rate}; a sweep varies one of them" if found else "has no {N}"
     remedy = "" if found else "; put {N} where it takes its number of clients, threads or jobs, or {rate} for a rate"
     raise InvalidParameterError("command", f"{text!r} {wrong}{remedy}", value=text)
-
-
-def _check_program(program: str) -> None:
-    if os.sep in program and os.path.isfile(program) and not os.access(program, os.X_OK):
-        raise ToolFailedError(f"{program} may not be executed; chmod +x {shlex.quote(program)}")
-    find_tool(program)
 
 
 def run_command(
@@ -172,7 +163,7 @@ def run_command(
             "command",
             plan.points,
             plan.settings(),
-            partial(_provenance, plan),
+            lambda: measured_here(plan.program, plan.text, plan.settings()),
             partial(_ready, plan, watch=watch),
             read_command_store,
             lambda _: GUESSED_S,
@@ -236,8 +227,10 @@ def measured(plan: CommandPlan, point: CommandPoint, tick: Tick) -> tuple[Outcom
         finished = run_tool(
             point.argv, plan.limit_s, on_tick=lambda _: tick(point.describe()), environment={MARK: mark}
         )
-    except ToolFailedError as error:
-        return _not_run(point, request, str(error)), None
+    except ToolFailedError as error:  # it could not be started, or printed without end
+        at, reason = now(), str(error)
+        record = {"command": point.command, "request": request, "started_at": at, "ended_at": at, "stderr": reason}
+        return Outcome(None, record, reason), None
     finally:
         if left := end_left_behind(mark):
             notes["left_behind"] = f"{plan.program} left {', '.join(left)} running, which was ended after its run"
@@ -245,13 +238,6 @@ def measured(plan: CommandPlan, point: CommandPoint, tick: Tick) -> tuple[Outcom
     reason, throughput_per_s = _judged(plan, point, finished)
     outcome = printed(finished, reason, point.command, request, **notes)
     return replace(outcome, raw_suffix=".txt", place=point.place), throughput_per_s
-
-
-def _not_run(point: CommandPoint, request: dict[str, Any], reason: str) -> Outcome:
-    """The outcome of a command that could not be started, or printed without end."""
-    at = now()
-    record = {"command": point.command, "request": request, "started_at": at, "ended_at": at, "stderr": reason}
-    return Outcome(None, record, reason)
 
 
 def _judged(plan: CommandPlan, point: CommandPoint, finished: Finished) -> tuple[str, float | None]:
@@ -305,7 +291,3 @@ class _HostClock:
 
         times = psutil.cpu_times()
         return float(times.idle + getattr(times, "iowait", 0.0))
-
-
-def _provenance(plan: CommandPlan) -> Provenance:
-    return measured_here(plan.program, plan.text, {"command": plan.text, "shell": plan.shell})

@@ -1,9 +1,5 @@
 """``load``: reads any tool's output as a Sweep: a file, several, or a directory.
 
-Detects a file's format from its content, not its name: fio's output (JSON, also with messages around it, or the report
-for people), MLC's text, bandwidth-latency curves, a table. Only fio's logs are identified by name. Logs are
-read in pieces, so that their size does not matter.
-
 A directory is a qsim sweep, or a collection of tools' outputs. Files of one subdirectory belong together, and the
 subdirectory's name precedes the names of its curves. One sweep holds files of one format over one kind of load. Files
 that are not measurements (a notebook, a script, a picture, prose) or have another format are left out, with one Finding

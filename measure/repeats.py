@@ -137,7 +137,8 @@ def outlying_points(load: ArrayLike, throughput_per_s: ArrayLike, error: ArrayLi
 def _left_by(n: Floats, x: Floats, tolerance: float, *, slow: bool) -> tuple[float, bool, float]:
     """What the points (m,) leave unexplained without one that was ``slow``, or not: the least is of the outlier."""
     steady = max(_falls(x), _falls(n - x)) <= tolerance
-    return max(_leaves_course(n, x), tolerance), not (slow and steady), _bends(n, x)
+    bends = float((np.diff(np.diff(x) / np.diff(n)) ** 2).sum())
+    return max(_leaves_course(n, x), tolerance), not (slow and steady), bends
 
 
 def _falls(x: Floats) -> float:
@@ -148,11 +149,6 @@ def _falls(x: Floats) -> float:
 def _leaves_course(n: Floats, x: Floats) -> float:
     """How far log throughput ``x`` (m,) falls and comes back over log loads ``n``, or N / X rises and comes back."""
     return float(max(_below_both_sides(x).max(), _below_both_sides(x - n).max()))
-
-
-def _bends(n: Floats, x: Floats) -> float:
-    """The sum of the squared bends of log throughput ``x`` (m,) over log loads ``n``: 0 for a straight line."""
-    return float((np.diff(np.diff(x) / np.diff(n)) ** 2).sum())
 
 
 def _below_both_sides(x: Floats) -> Floats:
@@ -176,11 +172,8 @@ def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str
         if not len(rows):
             continue
         loads, place = np.unique(load[rows], return_inverse=True)
-        repeats = (
-            [rows[place == i] for i in range(len(loads))]
-            if len(loads) < len(rows)
-            else list(rows[np.argsort(place), None])
-        )
+        several = len(loads) < len(rows)
+        repeats = [rows[place == i] for i in range(len(loads))] if several else list(rows[np.argsort(place), None])
         spread = [_relative_sd(x[own]) for own in repeats]
         for i, own in enumerate(repeats):
             if len(own) > 1:
@@ -205,12 +198,8 @@ def _relative_sd(values: Floats) -> tuple[float, int]:
 
 
 def _pooled(spread: list[tuple[float, int]]) -> float:
-    """The relative standard deviation of one repeat, from the median of the points' variances; NaN without points.
-
-    The median, so that an outlier at another point does not hide one here; divided by that of chi-squared over its
-    degrees of freedom, which is about (1 - 2/(9 f))^3 (Wilson and Hilferty).
-    """
-    known = [s**2 / (1 - 2 / (9 * f)) ** 3 for s, f in spread if f > 0]
+    """The relative standard deviation of one repeat, from the median of the points' variances; NaN without points."""
+    known = [s**2 / (1 - 2 / (9 * f)) ** 3 for s, f in spread if f > 0]  # median of chi-squared: Wilson and Hilferty
     return math.sqrt(float(np.median(known))) if known else math.nan
 
 
@@ -222,15 +211,11 @@ def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     known = judged(points, ["throughput_per_s"])
     for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
         curve = known[known["series"] == series]
-        yield Finding(
-            "outlier",
-            "warning",
-            _off_repeats(curve, rows, load) if flag == "repeat" else _off_course(curve, rows, load),
-            "something else used the device or the processors during that run.",
-            "measure again with more --repeats into the same directory, which keeps all.",
-            str(series),
-            float(rows["load"].iloc[0]) if rows["load"].nunique() == 1 else None,
-        )
+        message = _off_repeats(curve, rows, load) if flag == "repeat" else _off_course(curve, rows, load)
+        because = "something else used the device or the processors during that run."
+        remedy = "measure again with more --repeats into the same directory, which keeps all."
+        at = float(rows["load"].iloc[0]) if rows["load"].nunique() == 1 else None
+        yield Finding("outlier", "warning", message, because, remedy, str(series), at)
 
 
 def _off_repeats(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:

@@ -101,11 +101,7 @@ def plain_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn any exception of a reader into a DataError that names the file.
-
-    Every reader of untrusted files runs inside it: unexpected content gives no traceback, and other files are still
-    read.
-    """
+    """Turn any exception of a reader of untrusted files into a DataError that names the file."""
     try:
         yield
     except DataError:
@@ -122,10 +118,7 @@ def reading(name: str) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """A regular file and its size in bytes; DataError naming it where it is not regular or cannot be read.
-
-    A pipe would block on opening, so it is opened without waiting and rejected by its kind.
-    """
+    """A regular file, opened without waiting, and its size in bytes; DataError naming it where it is none."""
     try:
         with os.fdopen(os.open(path, _WITHOUT_WAITING), "rb") as file:
             status = os.fstat(file.fileno())
@@ -153,11 +146,7 @@ def read_head(path: Path) -> str:
 
 
 class Lines(io.RawIOBase):
-    """The bytes of a file for a reader that keeps whole lines in memory: DataError where a line has no end.
-
-    Lines of tools are at most some ten KiB long; one of ``LONGEST_LINE`` or more (a disk's zeros, a binary file) would
-    fill the memory before it is rejected.
-    """
+    """The bytes of a file for a reader that keeps whole lines in memory: DataError where a line has no end."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -234,10 +223,7 @@ def _as_printed(text: str) -> str:
 
 
 def decode(content: bytes, name: str) -> str:
-    """Text from bytes, without a terminal's colours, a log's or a mail's marks before lines, and a common indentation.
-
-    DataError naming ``name`` where they are empty, binary, or almost only brackets.
-    """
+    """Text from bytes, as it was printed; DataError naming ``name`` where it is empty, binary, or only brackets."""
     if not content.strip():
         raise DataError(f"{name} is empty; the tool wrote nothing, so measure again")
     if packed := next((found for mark, found in _PACKED.items() if content.startswith(mark)), None):

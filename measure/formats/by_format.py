@@ -71,12 +71,6 @@ def _alone(texts: Mapping[str, str], read: Callable[[str, str], Sweep]) -> Sweep
     return join([(name, read(text, name)) for name, text in texts.items()], ", ".join(texts))
 
 
-def _read_curves(texts: Mapping[str, str], columns: Columns, units: Columns) -> Sweep:
-    if columns and not all(map(looks_like_pairs, texts.values())):
-        return _read_tables(texts, columns, units)
-    return curves_sweep(texts, units)
-
-
 def _read_tables(texts: Mapping[str, str], columns: Columns, units: Columns) -> Sweep:
     def read(text: str, name: str) -> Sweep:
         if (tool := tool_of(text[:HEAD_BYTES])) is None or not tool.columns:
@@ -86,6 +80,11 @@ def _read_tables(texts: Mapping[str, str], columns: Columns, units: Columns) -> 
         return csv_sweep(text, {**named, **(columns or {})}, {**in_units, **(units or {})}, name=name)
 
     return _alone(texts, read)
+
+
+def _read_curves(texts: Mapping[str, str], columns: Columns, units: Columns) -> Sweep:
+    is_table = columns and not all(map(looks_like_pairs, texts.values()))
+    return _read_tables(texts, columns, units) if is_table else curves_sweep(texts, units)
 
 
 def _looks_like_fio(text: str) -> bool:

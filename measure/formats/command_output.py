@@ -275,9 +275,8 @@ def _single(text: str, name: str) -> ServerRun:
 
 def _as_run(line: OwnLine, program: str, scale: float) -> ServerRun:
     latency = line.latency_s * scale if line.latency_s is not None and line.is_open else line.latency_s
-    return ServerRun(
-        program, line.throughput_per_s, latency, clients=line.load, percentiles=line.percentiles, sd_s=line.sd_s
-    )
+    run = ServerRun(program, line.throughput_per_s, latency, line.load)
+    return replace(run, percentiles=line.percentiles, sd_s=line.sd_s)
 
 
 def _scale_of_latency(
@@ -342,8 +341,7 @@ def _ignored(points: pd.DataFrame, placeholder: Placeholder) -> list[Finding]:
     if in_flight[-1] > FOLLOWS * in_flight[0]:
         return []
     first, last = (plain_number(float(n), 2) for n in (in_flight[0], in_flight[-1]))
-    message = (
-        f"X R is {first} at {{N}} = {measured['load'].iloc[0]:g} and {last} at {{N}} = {measured['load'].iloc[-1]:g}."
-    )
+    least, most = measured["load"].iloc[0], measured["load"].iloc[-1]
+    message = f"X R is {first} at {{N}} = {least:g} and {last} at {{N}} = {most:g}."
     remedy = "put {N} where the command takes its load, or print the mean latency of whole requests."
     return [Finding(LOAD_KIND, "error", message, "the command ignores {N}: as many requests were in flight.", remedy)]

@@ -12,7 +12,7 @@ each is.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,8 +89,12 @@ def of_its_kind(sweep: Sweep, told: Mapping[str, str]) -> Sweep:
 
     Raises DataError for what cannot be: a think time of another load than clients, or beyond N / X.
     """
-    if sweep.also:
-        parts = [_part_of_its_kind(part, told) for part in (replace(sweep, also=()), *sweep.also)]
+    if sweep.also:  # gaps are said of rates alone, a think time of clients alone
+        parts = []
+        for part in (replace(sweep, also=()), *sweep.also):
+            known = ORIGIN_OF_KIND in part.provenance.details
+            mine = {"gaps"} if isinstance(part.load_type, ArrivalRate) else set() if known else {"think"}
+            parts.append(of_its_kind(part, {key: text for key, text in told.items() if key in mine}))
         return replace(parts[0], also=tuple(parts[1:]))
     if "gaps" in told:
         sweep = _with_gaps(sweep, told["gaps"])
@@ -109,13 +113,6 @@ def said(sweep: Sweep, kind: str) -> Sweep:
     if is_time(kind):
         return _told(sweep, kind)
     return _with_gaps(sweep, kind)
-
-
-def _part_of_its_kind(part: Sweep, told: Mapping[str, str]) -> Sweep:
-    """``of_its_kind`` for one of several kinds: gaps are said of rates alone, a think time of clients alone."""
-    of_rates, known = isinstance(part.load_type, ArrivalRate), ORIGIN_OF_KIND in part.provenance.details
-    mine = {"gaps"} if of_rates else set() if known else {"think"}
-    return of_its_kind(part, {key: text for key, text in told.items() if key in mine})
 
 
 def _with_gaps(sweep: Sweep, gaps: str) -> Sweep:
@@ -159,7 +156,7 @@ def _told(sweep: Sweep, text: str) -> Sweep:
     made, points = _thinking(load, think), sweep.points.copy()
     points.loc[of_cycles, "latency_s"] -= think  # what was computed as N / X holds the think time
     points.loc[of_cycles, ORIGIN["latency_s"]] = computed("N / X - Z")
-    return _known(replace(sweep, points=points, load_type=made), f"{_who_think(made)}: told")
+    return _known(replace(sweep, points=points, load_type=made), f"{made.plural}{made.who}: told")
 
 
 def _may_think(sweep: Sweep) -> bool:
@@ -226,13 +223,10 @@ def _found(sweep: Sweep) -> Sweep:
     one = np.abs(think - middle) <= OF_THINKING * middle + OF_CYCLE * whole.cycle
     if enough and (think > 0).all() and one.all() and isinstance(load, ClosedLoad):
         made = _thinking(load, float(f"{middle:.4g}"))
-        said = f"{_who_think(made)}: found"
-        finding = Finding(
-            LOAD_KIND,
-            "info",
-            f"{said}: N / X - R is {_range(think)} at every point.",
-            remedy=f"if you know their think time, say it: --columns think={_time(middle).replace(' ', '')}",
-        )
+        said = f"{made.plural}{made.who}: found"
+        message = f"{said}: N / X - R is {_range(think, format_duration)} at every point."
+        option = f"--columns think={format_duration(middle, 2).replace(' ', '')}"
+        finding = Finding(LOAD_KIND, "info", message, remedy=f"if you know their think time, say it: {option}")
         return _known(replace(sweep, load_type=made, findings=(*sweep.findings, finding)), said)
     return replace(sweep, findings=(*sweep.findings, *_questions(sweep, curves, enough=enough)))
 
@@ -297,7 +291,8 @@ def _question(curve: _Curve, load: Load, *, enough: bool, of_tool: bool) -> Find
         message = f"X R / N is {curve.share[0]:.2g} at {load.at(curve.load[0])}."
         why = f"{load.plural} may think, or fewer requests were in flight: one point does not tell."
     else:
-        message = f"X R / N is {_numbers(curve.share)}, and N / X - R is no fixed time ({_range(curve.think)})."
+        shares, thinks = _range(curve.share, lambda n: plain_number(n, 2)), _range(curve.think, format_duration)
+        message = f"X R / N is {shares}, and N / X - R is no fixed time ({thinks})."
         why = "the kind of load is unknown."
     return Finding(LOAD_KIND, "warning" if usual else "error", message, hypothesis=why, remedy=remedy)
 
@@ -308,24 +303,11 @@ def _thinking(load: ClosedLoad, think: float) -> Clients:
     return Clients(think=think, noun=load.plural) if named else Clients(think=think)
 
 
-def _who_think(load: Clients) -> str:
-    return load.plural + load.who
-
-
 def _known(sweep: Sweep, how: str) -> Sweep:
     details = {**sweep.provenance.details, ORIGIN_OF_KIND: how}
     return replace(sweep, provenance=replace(sweep.provenance, details=details))
 
 
-def _time(seconds: float) -> str:
-    return format_duration(seconds, 2)
-
-
-def _range(times: Floats) -> str:
-    low, high = format_duration(float(times.min())), format_duration(float(times.max()))
-    return low if low == high else f"{low} to {high}"
-
-
-def _numbers(values: Floats) -> str:
-    low, high = (plain_number(float(v), 2) for v in (values.min(), values.max()))
+def _range(values: Floats, show: Callable[[float], str]) -> str:
+    low, high = show(float(values.min())), show(float(values.max()))
     return low if low == high else f"{low} to {high}"
