@@ -18,10 +18,8 @@ outlier is the point without which the curve keeps its course, or comes closest 
 without which it bends least. Where it takes more than one point in five, the curve is noisy or the drive changed, and
 no point is called an outlier.
 
-Flagged points are not left out: every mean is of all repeats.
-
-Ties.  ``argmax`` of equal throughputs that were computed in two ways, or on two processors, is decided by the last bit.
-Here the first of those that are equal within ``TIE`` is the highest.
+Flagged points are not left out: every mean is of all repeats. Of values that are equal within ``TIE`` the first is the
+highest, as the last bit differs between processors.
 """
 
 from __future__ import annotations

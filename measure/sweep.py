@@ -82,11 +82,10 @@ _NUMBERS = tuple(c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT)
 class Sweep(Result):
     """A measured sweep: the tidy table (see the module's text), what varies in it, and where it comes from.
 
-    ``findings`` holds those of the importer; ``raw`` names the untouched tool outputs that the table was read from.
-    ``latencies`` maps a row's source, throughput and latency to its latency histogram, where the tool printed
-    one: see :func:`measure.histograms`. ``also`` are the same curves under other kinds of load
-    (:func:`of_several_kinds`). A sweep equals only itself. Raises DataError where the table lacks a column,
-    has no row, or holds an impossible number.
+    ``findings`` holds those of the importer; ``raw`` names the untouched tool outputs that the table was read from;
+    ``latencies`` has the histograms of rows (:func:`histograms`); ``also`` are the same curves under other kinds of
+    load (:func:`of_several_kinds`). A sweep equals only itself. Raises DataError where the table lacks a column, has no
+    row, or holds an impossible number.
 
     >>> import pandas as pd
     >>> points = pd.DataFrame({"load": [1, 8], "throughput_per_s": [12e3, 80e3], "latency_s": [83e-6, 100e-6]})
@@ -142,12 +141,11 @@ class Sweep(Result):
         return {}
 
     def mean_points(self) -> pd.DataFrame:
-        """One row per series and load: throughput and latency averaged over repeats.
+        """One row per series and load, in that order: throughput and latency averaged over repeats.
 
         Latency is weighted by the completed requests, so that N = X R survives the averaging. Adds ``repeats``, the
-        relative standard deviations ``throughput_spread`` and ``latency_spread``, and the 95 % intervals of the two
-        means, ``throughput_low``, ``throughput_high``, ``latency_low``, ``latency_high`` (see
-        :mod:`measure.repeats`; all of them NaN without repeats). Rows keep the order series, load.
+        relative standard deviations ``throughput_spread`` and ``latency_spread``, and the limits of the two means
+        (:data:`measure.repeats.LIMITS`; all of them NaN without repeats).
         """
         return self._means.copy()
 
@@ -174,10 +172,7 @@ class Sweep(Result):
 
     @cached_property
     def _mean_origins(self) -> dict[str, NDArray[Any]]:
-        """Columns of the origins of the means (see :func:`measure.origin.of_mean`), and of means of what was published.
-
-        A repeat whose figure stands as published counts with the figure. Empty where all were measured.
-        """
+        """Columns of the origins of the means, and of means of what was published; empty where all were measured."""
         if self.all_measured:
             return {}
         order, starts, repeats, rows = self._repeats
@@ -344,9 +339,8 @@ def _check_dates(table: pd.DataFrame, where: str) -> None:
         try:
             datetime.fromisoformat(text)
         except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{where}: invalid started_at {text!r:.40}: expected a date such as 2026-01-02T03:04:05+00:00"
-            ) from error
+            expected = "expected a date such as 2026-01-02T03:04:05+00:00"
+            raise DataError(f"{where}: invalid started_at {text!r:.40}: {expected}") from error
 
 
 def _refuse_row(table: pd.DataFrame, row: int, what: str, where: str) -> None:
@@ -379,11 +373,8 @@ def describe_series(
     block_bytes: float | None, read_fraction: float | None, pattern: str | None, parts: Sequence[str] = ()
 ) -> str:
     """A curve's name from its fixed settings: "4 KiB random read", "16 KiB sequential 70/30 mix"."""
-    words: list[str] = []
-    if block_bytes is not None and np.isfinite(block_bytes):
-        words.append(format_bytes(block_bytes))
-    if pattern:
-        words.append(pattern)
+    words = [format_bytes(block_bytes)] if block_bytes is not None and np.isfinite(block_bytes) else []
+    words += [pattern] if pattern else []
     if read_fraction is not None and np.isfinite(read_fraction):
         percent = round(100 * read_fraction)
         words.append({100: "read", 0: "write"}.get(percent, f"{percent}/{100 - percent} mix"))
@@ -496,7 +487,4 @@ def recorded_options(details: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
     """fio's shared options, those of joined sweeps included."""
     for name, value in details.items():
         if isinstance(value, Mapping):
-            if name == "options":
-                yield value
-            else:
-                yield from recorded_options(value)
+            yield from [value] if name == "options" else recorded_options(value)

@@ -1,8 +1,4 @@
-"""Parses and formats quantities with units, and mixes of reads and writes. Inside the program everything is SI.
-
-Parsing accepts what people type (``80us``, ``4KiB``, ``600k``, ``20k/s``, ``3:1 R:W``, ``randrw``); formatting picks a
-readable unit. Both are here so that units are chosen only at the edge.
-"""
+"""Parses and formats quantities with units, and mixes of reads and writes. Inside the program everything is SI."""
 
 from __future__ import annotations
 
@@ -84,9 +80,7 @@ def _quantity(text: str, what: str, scales: Mapping[str, float], *, takes: str, 
 
 
 def parse_duration(text: str, what: str = "duration") -> float:
-    """Seconds from ``"80us"``, ``"1.5 ms"``, ``"2min"``; a bare number is seconds.
-
-    Raises ValueError naming ``what`` for an unknown unit or text without a number.
+    """Seconds from ``"80us"``, ``"1.5 ms"``, ``"2min"``; a bare number is seconds. ValueError naming ``what``.
 
     >>> parse_duration("80us")
     8e-05
@@ -96,9 +90,7 @@ def parse_duration(text: str, what: str = "duration") -> float:
 
 
 def parse_bytes(text: str, what: str = "size") -> int:
-    """Bytes from ``"4KiB"``, ``"4k"`` (as fio: 1024), ``"4kB"`` (1000), ``"1GiB"``; a bare number is bytes.
-
-    Raises ValueError naming ``what`` for an unknown unit or a fractional number of bytes.
+    """Bytes from ``"4KiB"``, ``"4k"`` (as fio: 1024), ``"4kB"`` (1000); a bare number is bytes. ValueError for others.
 
     >>> parse_bytes("4KiB"), parse_bytes("4k"), parse_bytes("4kB")
     (4096, 4096, 4000)
@@ -111,9 +103,7 @@ def parse_bytes(text: str, what: str = "size") -> int:
 
 
 def parse_count(text: str, what: str = "number") -> float:
-    """A plain number with an optional decimal prefix: ``"600k"``, ``"1e7"``, ``"1.2M"``.
-
-    Raises ValueError naming ``what`` for anything else.
+    """A plain number with an optional decimal prefix: ``"600k"``, ``"1e7"``. ValueError naming ``what`` for others.
 
     >>> parse_count("600k")
     600000.0
@@ -123,9 +113,7 @@ def parse_count(text: str, what: str = "number") -> float:
 
 
 def parse_rate(text: str, what: str = "rate") -> float:
-    """Events a second from ``"20k/s"``, ``"600k"``, ``"2.7"``, ``"12/ms"``.
-
-    Raises ValueError naming ``what`` for an unknown unit.
+    """Events a second from ``"20k/s"``, ``"600k"``, ``"12/ms"``. ValueError naming ``what`` for an unknown unit.
 
     >>> parse_rate("20k/s")
     20000.0
@@ -141,9 +129,7 @@ def parse_rate(text: str, what: str = "rate") -> float:
 
 
 def parse_list(text: str, what: str = "value", each: Callable[[str, str], float] = parse_count) -> list[float]:
-    """Numbers from ``"1,2,4,8"`` and doubling ranges ``"1..64"`` (1, 2, 4, ..., 64), ``each`` read by that function.
-
-    Raises ValueError naming ``what`` when empty or not numbers.
+    """Numbers from ``"1,2,4,8"`` and doubling ranges ``"1..64"``, read by ``each``. ValueError naming ``what``.
 
     >>> parse_list("1..16,24")
     [1.0, 2.0, 4.0, 8.0, 16.0, 24.0]
@@ -279,9 +265,8 @@ def counted(count: int, noun: str) -> str:
 
 
 _RATIO = re.compile(r"(?<![\d:/.])(\d+(?:\.\d+)?)\s*[:/]\s*(?!0\d)(\d+(?:\.\d+)?)(?![\d:/])")
-_READ = re.compile(r"^(?:100\s*%\s*)?(?:all\s+)?(?:rand(?:om)?[\s_-]*|seq(?:uential)?[\s_-]*)?reads?(?:[\s_-]*only)?$")
-_WRITE = re.compile(
-    r"^(?:100\s*%\s*)?(?:all\s+)?(?:rand(?:om)?[\s_-]*|seq(?:uential)?[\s_-]*)?writes?(?:[\s_-]*only)?$"
+_ONE_WAY = re.compile(
+    r"(?:100\s*%\s*)?(?:all\s+)?(?:rand(?:om)?[\s_-]*|seq(?:uential)?[\s_-]*)?(read|write)s?(?:[\s_-]*only)?"
 )
 
 
@@ -305,10 +290,8 @@ def parse_mix(text: str) -> Mix:
     note = bracket[1].strip() if bracket else ""
     bare = re.sub(r"\s*\([^)]*\)", "", words).strip()
     pattern = "random" if re.search(r"\brand", bare) else "sequential" if re.search(r"\bseq", bare) else None
-    if _READ.match(bare):
-        return Mix(1.0, pattern, note)
-    if _WRITE.match(bare):
-        return Mix(0.0, pattern, note)
+    if alone := _ONE_WAY.fullmatch(bare):
+        return Mix(float(alone[1] == "read"), pattern, note)
     ratio = _RATIO.search(bare)
     if ratio is not None and (reads := float(ratio[1])) + (writes := float(ratio[2])) > 0:
         return Mix(reads / (reads + writes), pattern, note)

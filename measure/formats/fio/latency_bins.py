@@ -1,9 +1,8 @@
 """fio's latency histogram: the bin of a latency, the edges of bins, and the bins of a point as arrays.
 
-fio counts latencies in bins that are 1 unit wide up to 128 units and then 64 to an octave, so that a bin is at most
-1/64 of its latency wide (fio's stat.c, ``plat_val_to_idx`` and ``plat_idx_to_val``). The unit is 1 ns from version 3 on
-and 1 us before. json+ names each bin by its midpoint (by its index in version 2), histogram logs list the counts of
-all bins, or of 2^c neighbours together with ``log_hist_coarseness=c``.
+Bins are 1 unit wide up to 128 units and then 64 to an octave (fio's stat.c, ``plat_val_to_idx``). The unit is 1 ns from
+version 3 on and 1 us before. json+ names each bin by its midpoint (by its index in version 2), histogram logs list the
+counts of all bins, or of 2^c neighbours together with ``log_hist_coarseness=c``.
 """
 
 from __future__ import annotations
@@ -97,8 +96,7 @@ def bin_edges(index: ArrayLike) -> tuple[Floats, Floats]:
 def coarse_edges(bins: int) -> tuple[Floats, Floats, float]:
     """Edges (in fio's units) of the ``bins`` bins of a histogram log, and the unit in seconds.
 
-    The number of bins determines fio's version and the coarseness, as fio 2 has 19 octaves and fio 3 has 29.
-    Raises DataError where no version of fio writes this number of bins.
+    Their number determines fio's version and the coarseness. DataError where no version of fio writes as many.
     """
     for coarseness in range(BITS + 1):
         fine = bins << coarseness
