@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,10 +76,9 @@ def load_latencies(paths: Sequence[str | os.PathLike[str]]) -> list[LatencyTable
     found: list[LatencyTable] = []
     for path in map(Path, paths):
         tables = [latency_table(file.text, file.name) for file in _only_tables(path)]
-        known = [table for table in tables if table is not None]
-        if not known or len(known) < len(tables):
+        if not tables or None in tables:
             return []
-        found += known
+        found += filter(None, tables)
     return found
 
 
@@ -328,14 +328,13 @@ def _load_members(
         return [(label, sweep_of(kind, members, columns, units))]
     except DataError:
         pass  # each is read alone below, and its error is reported
-    alone: dict[Load, list[tuple[InputFile, Sweep]]] = {}
+    alone: dict[Load, list[tuple[InputFile, Sweep]]] = defaultdict(list)
     for member in members:
         try:
             sweep = sweep_of(kind, [member], columns, units)
+            alone[sweep.load_type.shared_by(())].append((member, sweep))
         except DataError as error:
             damaged.append(unreadable(str(error)))
-        else:
-            alone.setdefault(sweep.load_type.shared_by(()), []).append((member, sweep))
     parts: list[Part] = []
     for group in alone.values():
         try:
@@ -347,9 +346,9 @@ def _load_members(
 
 def _of_one_load(parts: Sequence[Part], left_out: list[str]) -> list[Part]:
     """The parts over one kind of load: preferably one that can be fitted, then the one with most points."""
-    groups: dict[Load, list[Part]] = {}
-    for label, sweep in parts:
-        groups.setdefault(sweep.load_type.shared_by(()), []).append((label, sweep))
+    groups: dict[Load, list[Part]] = defaultdict(list)
+    for part in parts:
+        groups[part[1].load_type.shared_by(())].append(part)
     chosen, *others = sorted(
         groups.values(),
         key=lambda g: (isinstance(g[0][1].load_type, Bandwidth | BufferSize), -sum(len(sweep) for _, sweep in g)),

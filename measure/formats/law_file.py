@@ -1,9 +1,7 @@
 """Laws and histograms of times in files: qsim's own, fio's latency histogram, and those of the kernel's tracers.
 
-qsim's file holds family and parameters, to the last digit, and the data that the law was fitted to. biolatency (bcc)
-and bpftrace print histograms in powers of two: a row "512 -> 1023 : 12327" counts requests from 512 to below 1024
-units; bpftrace writes "[512, 1K)", and "[1]" for a single number. Several of one disk, one for each interval, are added
-up.
+biolatency (bcc) and bpftrace print histograms in powers of two: a row "512 -> 1023 : 12327" counts requests from 512 to
+below 1024 units; bpftrace writes "[512, 1K)", and "[1]" for a single number. Several of one disk are added up.
 """
 
 from __future__ import annotations

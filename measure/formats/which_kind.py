@@ -1,12 +1,8 @@
 """Which load made these points: requests in flight, users who think, or arrivals, told or found.
 
 Of a table with N, X and R the interactive response time law, N = X (R + Z), tells: Z = N / X - R is about zero at every
-point where N requests are always in flight, and the same time at every point where N users think. Where it is neither,
-the kind is unknown: the finding ``load-kind`` is an error that asks, and no model is fitted before it is answered. A
-tool that prints its kind, as wrk does, or fio's depths, is not doubted.
-
-The bounds hold for 275 published tables: of 265 with N in flight none is called thinking, and of 4 with users who think
-each is.
+point where N requests are always in flight, and the same time at every point where N users think (bounds tried on 275
+published tables). Else the finding ``load-kind`` is an error that asks, and no model is fitted before it is answered.
 """
 
 from __future__ import annotations
@@ -180,10 +176,6 @@ class _Curve:
     throughput: Floats
     response: Floats
 
-    @classmethod
-    def fields(cls) -> tuple[str, ...]:
-        return tuple(cls.__dataclass_fields__)
-
     @property
     def cycle(self) -> Floats:
         """N / X, the mean time from one answer of a client to its next."""
@@ -216,7 +208,8 @@ def _found(sweep: Sweep) -> Sweep:
     if not curves or all(_is_in_flight(c) for c in curves.values()):
         told = sweep.load_type
         return replace(sweep, load_type=replace(told, think=0.0)) if isinstance(told, Clients) else sweep
-    whole = _Curve(*(np.concatenate([getattr(c, name) for c in curves.values()]) for name in _Curve.fields()))
+    parts = [(c.load, c.throughput, c.response) for c in curves.values()]
+    whole = _Curve(*map(np.concatenate, zip(*parts, strict=True)))
     think, load = whole.think, sweep.load_type
     middle = float(np.median(think))
     enough = len(set(whole.load)) > 1 or FROM_TOOL in sweep.provenance.details

@@ -10,9 +10,8 @@ At its end fio waits for all requests in flight before it times any of them. The
 s + 1 wait s / (2 X) at the mean, and of C requests the mean latency is long by s (s + 1) / (2 X C). Without a ramp the
 first requests, sent all at once, are short by as much. Percentiles and bins hold the wait too and stay as printed.
 
-Both are measured, and disagree: bytes and block say how many requests completed, so the count by bytes is taken, and
-``corrected``: what fio calls iops, and anybody who reads the file finds there, stays beside it as published. Where
-both agree within ``AGREES``, as on any device whose runs hold some hundred times N requests, fio's own figure stands.
+The count by bytes is taken, as ``corrected``, and fio's stays beside it as published; where both agree within
+``AGREES``, fio's own figure stands.
 """
 
 from __future__ import annotations

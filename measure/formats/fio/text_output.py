@@ -1,19 +1,14 @@
 """Reads what fio prints as text: its report for people (the default output), of versions 2 and 3, and its terse output.
 
-Of a report it reads the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=..., iodepth=...``), and
-from its report the rates, latencies with units, percentiles, depths reached and requests issued. fio rounds the IOPS to
-three digits, so the rate is the number of issued requests over the run time where both are known. Before 3.26 fio loses
-the carry of that rounding and prints 13,964 as ``13.0k`` (its issue 1117); there the printed rate stays beside the
-corrected one. The bandwidth, rounded alike, is printed in two units: where one has lost its carry the other, greater
-one is taken. Options that the report lacks (direct, the file, limits) stay unknown, and the records have
-``all_options`` False.
+fio rounds the IOPS to three digits, so the rate is the number of issued requests over the run time where both are
+known. Before 3.26 fio loses the carry of that rounding and prints 13,964 as ``13.0k`` (its issue 1117); there the
+printed rate stays beside the corrected one, and of the bandwidth in two units the greater one is taken. Options that a
+report lacks (direct, the file, limits) stay unknown. A text may hold many runs, as a terminal session does: each run's
+announcement of a job (``name: (g=0): rw=...``) applies to the reports after it.
 
-A text may hold many runs, as a terminal session does: each run's announcement applies to the reports after it.
-
-The terse output (--minimal, --output-format=terse) has a line of semicolons a job. Versions 3, 4 and 5 are read. A line
-begins with the version, fio's version, the job, its group and its error; then each direction has a section (reads,
-writes, and trims from version 4 on), and behind them stand processor use and the depths reached. The depth itself is
-not written: the load is throughput x latency.
+The terse output (--minimal, --output-format=terse), of versions 3 to 5, has a line of semicolons a job: the version,
+fio's version, the job, its group and its error; then a section for each direction (reads, writes, and trims from
+version 4 on), processor use and the depths reached. The depth is not written: the load is throughput x latency.
 """
 
 from __future__ import annotations

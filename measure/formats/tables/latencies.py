@@ -1,8 +1,7 @@
 """Tables of latencies alone: means, spreads and percentiles by workload and load, without a throughput.
 
-A row is a workload at a load, or the table is turned: the first column names a statistic ("95th Percentile Latency"),
-and each further column is a workload. Percentiles without a mean over a rate, beside no count of what was outstanding,
-are such a table too, and the rate is its load. It is no curve, and no model is fitted to it.
+A row is a workload at a load, or each column of a table of statistics is. Percentiles without a mean over a rate are
+such a table too, and the rate is its load. No model is fitted to it.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _UNIT = re.compile(r"_(ns|us|µs|ms|s)$")
 class LatencyTable:
     """Latencies in seconds: ``points`` has ``series``, ``load`` (NaN where none is given) and the known ``STATISTICS``.
 
-    ``read_fraction`` is that which the name of a workload tells. ``load_name`` is the heading of the load;
-    ``over_rates``: it is a rate, and ``with_median`` declares the columns of a curve of medians, where there are some.
+    ``load_name`` is the heading of the load; ``over_rates``: it is a rate, and ``with_median`` declares a curve of
+    medians, where there are some.
     """
 
     name: str
@@ -175,10 +174,9 @@ def _share(text: str) -> float | None:
 
 
 def _of_variances(points: pd.DataFrame, unit_s: float) -> tuple[pd.DataFrame, list[Finding]]:
-    """The points with deviations in place of variances, or of what was only called so, and the finding on it.
+    """The points with deviations in place of variances (in ``unit_s``^2), or of what was only called so, and a finding.
 
     A share p beyond a percentile q needs a variance of (q - mean)^2 p / (1 - p) at least (Cantelli 1928).
-    ``unit_s`` is the unit of the table's times.
     """
     variance = points["latency_sd_s"] * unit_s
     for role, beyond in _BEYOND.items():
