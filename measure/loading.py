@@ -48,9 +48,8 @@ def load(
     table ({"load": "io_depth", "latency": "lat"}) and ``units`` roles to units ({"latency": "us"}); they concern tables
     and bandwidth-latency text without units, see :mod:`measure.formats.tables.columns`.
 
-    In a directory, files that cannot be read, or are not measurements, become Findings, and the rest is loaded; a file
-    given by name that cannot be read is an error. Raises DataError with one sentence that names the file, what is wrong
-    and the remedy.
+    In a directory, files that cannot be read become Findings. Raises DataError with one sentence that names the file,
+    what is wrong and the remedy.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

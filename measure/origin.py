@@ -171,9 +171,7 @@ def of_mean(origins: Sequence[str]) -> str:
 
 
 def marked(text: str, origin: str, published: str = "") -> str:
-    """The cell of a figure: what was measured plain, anything else with its mark and what was published beside it.
-
-    Where a law gives another value than was measured, the measured one comes first.
+    """The cell of a figure: what was measured plain and first, anything else with its mark.
 
     >>> marked("296 µs", "computed: N / X", "156 µs"), marked("296 µs", "computed: N / X"), marked("70.2 µs", MEASURED)
     ('156 µs (296 µs =)', '296 µs =', '70.2 µs')
@@ -207,9 +205,7 @@ IN_PLOTS: Mapping[OriginWord, str] = {**_EXPLAINED, "corrected": "corrected"}  #
 
 
 def foot_lines(table: pd.DataFrame, explained: Mapping[OriginWord, str] = _EXPLAINED) -> list[str]:
-    """A line on each mark in a table with columns of origins (``latency_origin``): what it means, of which figures.
-
-    Under a plot, which has neither brackets nor arrows, they are ``explained`` as in :data:`IN_PLOTS`.
+    """A line on each mark in a table with columns of origins: what it means (``explained``), of which figures.
 
     >>> import pandas as pd
     >>> foot_lines(pd.DataFrame({"latency_s": [1e-4, 2e-4], "latency_origin": [MEASURED, "computed: N / X"]}))

@@ -1,10 +1,8 @@
 """Reads what a command printed at each of several loads, where the load is known from the command itself.
 
 An output is read by the readers of load generators and of fio, else by the line in which a script prints its own
-result. Where the tool prints the number of clients, that number counts: wrk keeps fewer connections busy than it was
-asked for where its threads cannot share them evenly.
-
-A script's own line is JSON, or CSV under a header, with a throughput and a latency::
+result. A number of clients that the tool prints counts. A script's own line is JSON, or CSV under a header, with a
+throughput and a latency::
 
     {"throughput": 812.4, "latency": 0.0049}
     iops,lat_us
@@ -91,11 +89,11 @@ def _json_lines(text: str, lines: list[str]) -> Iterator[dict[str, str]]:
 
 def _csv_line(lines: list[str], name: str) -> dict[str, str] | None:
     """The cells of the last line of numbers under the last header with a throughput; None without a header."""
-    for place in range(len(lines) - 1, -1, -1):
-        separator = separator_of(lines[place]) or ","
-        header = [cell.strip().strip('"') for cell in lines[place].split(separator)]
+    for place, line in reversed(list(enumerate(lines, 1))):
+        separator = separator_of(line) or ","
+        header = [cell.strip().strip('"') for cell in line.split(separator)]
         if "throughput" in _roles(header):
-            return _row(header, lines[place + 1 :], separator, name)
+            return _row(header, lines[place:], separator, name)
     return None
 
 
@@ -169,7 +167,7 @@ def command_sweep(outputs: Mapping[str, CommandOutput], placeholder: Placeholder
     """The outputs of one command, {name: output}, as a sweep over what was asked for.
 
     ``program`` names the curve of a script. Raises DataError for an output without a result, with several, of another
-    kind than the others, and where the tool prints one load whatever was asked for.
+    kind than the others, and for one load whatever was asked for.
     """
     with reading(", ".join(list(outputs)[:3])):
         kinds = {name: _kind(output.text, name) for name, output in outputs.items()}
@@ -246,20 +244,21 @@ def _of_runs(
 
 def _with_remedies(sweep: Sweep) -> Sweep:
     """The sweep whose questions about the kind of load are answered by the command, and not by --columns."""
-    by_tool = ("the tool takes the rest of each cycle itself", "give it more threads, or a machine of its own.")
-    of_line = ("users may think, or fewer were in flight", "print the mean time from a request to its answer, or none.")
     details = sweep.provenance.details
-
-    def asked(finding: Finding) -> Finding:
-        if finding.check != LOAD_KIND or "--columns" not in finding.remedy:
-            return finding
-        why, remedy = by_tool if NO_PAUSE in details else of_line
-        if option := details.get(PACES):
-            why = f"{sweep.provenance.tool} was perhaps held at a rate ({option})"
-            remedy = f"take {option} out of the command, or put {{rate}} there instead of {{N}}."
-        return replace(finding, hypothesis=why, remedy=remedy)
-
-    return replace(sweep, findings=tuple(map(asked, sweep.findings)))
+    why, remedy = (
+        "users may think, or fewer were in flight",
+        "print the mean time from a request to its answer, or none.",
+    )
+    if option := details.get(PACES):
+        why = f"{sweep.provenance.tool} was perhaps held at a rate ({option})"
+        remedy = f"take {option} out of the command, or put {{rate}} there instead of {{N}}."
+    elif NO_PAUSE in details:
+        why, remedy = "the tool takes the rest of each cycle itself", "give it more threads, or a machine of its own."
+    findings = (
+        replace(f, hypothesis=why, remedy=remedy) if f.check == LOAD_KIND and "--columns" in f.remedy else f
+        for f in sweep.findings
+    )
+    return replace(sweep, findings=tuple(findings))
 
 
 def _single(text: str, name: str) -> ServerRun:

@@ -398,8 +398,8 @@ def _lines(text: str) -> str:
 def server_runs_sweep(texts: Mapping[str, str], columns: Mapping[str, str] | None = None) -> Sweep:
     """The sweep in a load generator's output, {file: text}: one curve over clients, or over rates.
 
-    ``columns`` may say how many requests each client keeps outstanding, {"pipeline": "16"}, and how many clients there
-    were where the tool prints none, {"load": "8"}; DataError for other roles.
+    ``columns`` may say the requests of each client, {"pipeline": "16"}, and clients that the tool does not print,
+    {"load": "8"}; DataError for other roles.
     """
     said = dict(columns or {})
     if not said.keys() <= {"pipeline", "load"} or not all(re.fullmatch(r"[1-9]\d{0,8}", n) for n in said.values()):

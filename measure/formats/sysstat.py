@@ -1,14 +1,9 @@
 """Reads the text of iostat -x, of sysstat 10 to 12, in every unit it prints.
 
-Columns are recognised by their names: before sysstat 12 the number outstanding is ``avgqu-sz``, since then ``aqu-sz``;
-data are in sectors, kB or MB. The number outstanding has more digits than a response time below a millisecond (0.11
+The number outstanding (``avgqu-sz`` before sysstat 12) has more digits than a response time below a millisecond (0.11
 ms), so Little's law gives the response time; the printed ``await`` stands beside it, as published, and divides it
-between reads and writes.
-
-iostat does not say what sends the requests: Poisson arrivals are assumed, as of many programs.
-
-The first report of iostat counts from the machine's start and is left out. iostat prints the time of a report only
-with -t; without it, an interval of one second is assumed.
+between reads and writes. iostat does not say what sends the requests: Poisson arrivals are assumed. Its first report
+counts from the machine's start and is left out. Without -t, an interval of one second is assumed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""From the lines of a table to a header and rows of cells, and from cells to numbers.
-
-Two rows of headers, tables on their side, units in the cells ("786.15 us", "14.0k IOPS"), and commas that are decimal
-or separate thousands. :mod:`measure.formats.tables.table_in_text` finds the lines in a text.
-"""
+"""From the lines of a table (:mod:`measure.formats.tables.table_in_text`) to rows of cells, and to numbers."""
 
 from __future__ import annotations
 
