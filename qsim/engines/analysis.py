@@ -132,12 +132,6 @@ def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
     return below * error, above * error
 
 
-def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interval:
-    """The interval from ``value`` and its reach below and above, cut at 0 and, for a share, at 1."""
-    low, high = value - reach[0], value + reach[1]
-    return (max(0.0, low), min(1.0, high) if name in SHARES else high)
-
-
 def with_unseen(ends: Interval, seen: float, number: float, confidence: float) -> Interval:
     """The interval of the share ``seen`` of ``number`` customers, at least that of as many independent ones.
 
@@ -187,7 +181,9 @@ def analyse(
     for name, (above, below) in _ratios(batches, float(per_batch * size), servers).items():
         value = values[name] = float(above.sum() / below.sum())
         deviations = (above - value * below) / below.mean()
-        ends = within_bounds(name, value, reaches(deviations, confidence))
+        down, up = reaches(deviations, confidence)
+        low, high = max(0.0, value - down), value + up
+        ends = (low, min(1.0, high) if name in SHARES else high)
         seen, number = float(above.sum()), float(below.sum())
         rare = name in ("p_wait", "p_block") and min(seen, number - seen) < FEW_SEEN
         intervals[name] = with_unseen(ends, seen, number, confidence) if rare else ends

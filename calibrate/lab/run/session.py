@@ -250,32 +250,27 @@ class RunTable:
         self.folder = folder
         self._lock = threading.Lock()
         kept = [d for d in folder.run_directories() if (d / ORDER).exists() and (d / EVENTS).exists()]
-        self._current: LabRun | None = LabRun(kept[-1]) if kept else None
-
-    @property
-    def current(self) -> LabRun | None:
-        """The run that everybody sees; None before the first."""
-        return self._current
+        self.current = LabRun(kept[-1]) if kept else None  # the run that everybody sees; None before the first
 
     def running(self) -> LabRun:
         """The current run. RefusedError where there is none yet."""
-        if self._current is None:
+        if self.current is None:
             raise RefusedError("there is no run yet: the teacher opens one")
-        return self._current
+        return self.current
 
     def open(self, device: object) -> LabRun:
         """Start a new run, open for guesses. RefusedError while one measures, MeasureError otherwise."""
         with self._lock:
-            if self._current is not None and self._current.phase == "running":
+            if self.current is not None and self.current.phase == "running":
                 raise RefusedError("a measurement is running; stop it first")
             order = order_for(self.folder, device)
-            self._current = LabRun.begin(self.folder.new_run(), order)
-            return self._current
+            self.current = LabRun.begin(self.folder.new_run(), order)
+            return self.current
 
     def news(self, run_name: str, first: int) -> dict[str, Any]:
         """What a browser asks for twice a second: the events from ``first`` on, of the current run from its beginning
         where the browser knows another one. JSON-ready."""
-        run = self._current
+        run = self.current
         if run is None:
             return {"run": "", "phase": "", "events": [], "progress": {}, "trouble": ""}
         events = run.log.since(first if run_name == run.name else 0)
@@ -289,8 +284,8 @@ class RunTable:
 
     def close(self) -> None:
         """Stop the measurement."""
-        if self._current is not None:
-            self._current.stop()
+        if self.current is not None:
+            self.current.stop()
 
 
 def _why(stderr: bytes, returncode: int, *, timed_out: bool) -> str:
