@@ -84,27 +84,33 @@ def test_a_change_of_the_device_is_judged_by_the_response_at_a_rate(qsim, drive)
     assert "less response time at arrival rate 1.10 k/s" in run.out.splitlines()[0]
 
 
+BEHIND_THE_LAST = "say it behind the last alone, as 2k/s,8k/s:paced or 10,50users:think=1s"
+
+
 @pytest.mark.parametrize(
-    ("at", "said", "code"),
+    ("words", "said", "code"),
     [
-        ("2k/s", "2.00 k/s is not served", 1),
-        ("3/s:often", "expected paced or poisson, as 2k/s,8k/s:paced", 2),
-        ("5users:think", "expected a think time, as 10..200users:think=1s", 2),
-        ("1.5users:think=1s", "expected whole numbers", 2),
-        (
-            "40users:think=1s,45users:think=1s",
-            "say it behind the last alone, as 2k/s,8k/s:paced or 10,50users:think=1s",
-            2,
-        ),
-        (
-            "60%users:think=1s,90%users:think=1s",
-            "say it behind the last alone, as 2k/s,8k/s:paced or 10,50users:think=1s",
-            2,
-        ),
+        ("--at 2k/s", "2.00 k/s is not served", 1),
+        ("--at 1333/s", "there are often more requests present than the points cover", 1),
+        ("--at 0/s", "expected a value above 0", 2),
+        ("--at 3/s:often", "expected paced or poisson, as 2k/s,8k/s:paced", 2),
+        ("--at 5users:think", "expected a think time, as 10..200users:think=1s", 2),
+        ("--at 10users:think=-1s", "think must be zero or more seconds", 2),
+        ("--at 1.5users:think=1s", "expected whole numbers", 2),
+        ("--at 40users:think=1s,45users:think=1s", BEHIND_THE_LAST, 2),
+        ("--at 60%users:think=1s,90%users:think=1s", BEHIND_THE_LAST, 2),
+        ("--at 0%", "invalid share of the peak 0: expected above 0% and below 100%, e.g. 60%,80%", 2),
+        ("--at 100%", "invalid share of the peak 100", 2),
+        ("--at 60%,800/s", "'800/s' stands beside shares of the peak: give shares alone, as 60%,80%", 2),
+        ("--at 60%,8", "'8' stands beside shares of the peak", 2),
+        ("--at 60%:often", "expected paced or poisson", 2),
+        ("--columns latency=iops:ms,throughput=iops", "'iops' is declared as latency and as throughput; keep one", 1),
+        ("--columns think=10s", "nobody thinks for 10.0 s here", 1),
+        ("--columns think=-1s", "the think time '-1s' is below zero; write it like think=1s, or think=0", 1),
     ],
 )
-def test_a_load_that_cannot_be_predicted_is_refused_in_one_line(qsim, drive, at, said, code):
-    run = qsim("predict", drive, "--at", at)
+def test_a_load_that_cannot_be_predicted_is_refused_in_one_line(qsim, drive, words, said, code):
+    run = qsim("predict", drive, *words.split())
     assert run.code == code
     assert said in run.err
     assert len(run.err.strip().splitlines()) == 1
@@ -191,24 +197,6 @@ def test_a_rate_beyond_what_was_measured_is_warned_of_in_predict_and_compare(qsi
     assert said in compared.err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--at", "10users:think=-1s"], "think must be zero or more seconds"),
-        (["--at", "1333/s"], "there are often more requests present than the points cover"),
-        (["--at", "0/s"], "expected a value above 0"),
-        (["--columns", "latency=iops:ms,throughput=iops"], "'iops' is declared as latency and as throughput; keep one"),
-        (["--columns", "think=10s"], "nobody thinks for 10.0 s here"),
-        (["--columns", "think=-1s"], "the think time '-1s' is below zero; write it like think=1s, or think=0"),
-    ],
-)
-def test_what_cannot_be_of_a_load_is_one_clear_line(qsim, drive, words, said):
-    run = qsim("predict", drive, *words)
-    assert run.code in (1, 2)
-    assert said in run.err
-    assert len(run.err.strip().splitlines()) == 1
-
-
 def test_rates_without_a_device_ask_for_one(qsim):
     run = qsim("predict", "--at", "2k/s")
     assert (run.code, "nothing to predict from" in run.err) == (2, True)
@@ -256,23 +244,6 @@ def test_a_share_of_the_peak_in_clients_or_users_is_their_number(qsim, drive):
     users = qsim("predict", drive, "--at", "60%users:think=1s").out
     assert "users who think for 1.00 s: 80" in users
     assert "arrivals" not in users
-
-
-@pytest.mark.parametrize(
-    ("at", "said"),
-    [
-        ("0%", "invalid share of the peak 0: expected above 0% and below 100%, e.g. 60%,80%"),
-        ("100%", "invalid share of the peak 100"),
-        ("60%,800/s", "'800/s' stands beside shares of the peak: give shares alone, as 60%,80%"),
-        ("60%,8", "'8' stands beside shares of the peak"),
-        ("60%:often", "expected paced or poisson"),
-    ],
-)
-def test_a_share_that_is_none_is_refused_in_one_line(qsim, drive, at, said):
-    run = qsim("predict", drive, "--at", at)
-    assert run.code == 2
-    assert said in run.err
-    assert len(run.err.strip().splitlines()) == 1
 
 
 def test_an_objective_is_answered_in_the_kind_of_load_that_is_asked_for(qsim, drive):

@@ -116,14 +116,13 @@ def test_both_knees_are_always_named_and_a_soft_bend_is_said(qsim, tmp_path):
     path = tmp_path / "soft.csv"
     path.write_text("\n".join(["depth,iops,latency_us", *rows]) + "\n")
     run = qsim("fit", str(path), "--details")
-    knee = qsim("fit", str(path), "--json").json["knee"]
-    assert not knee["sharp"]
+    document = qsim("fit", str(path), "--json").json
+    assert not document["knee"]["sharp"]
     first, second = run.out.splitlines()[1:3]
     assert first.startswith("QUEUEING STARTS depth ")
     assert first.endswith("the bend is soft, no sharp knee")
     assert second.startswith("90 % OF PEAK AT ")
-    ninety = qsim("fit", str(path), "--json").json["knee90"]
-    assert {"load", "low", "high", "throughput_per_s", "sure", "reason"} == set(ninety)
+    assert {"load", "low", "high", "throughput_per_s", "sure", "reason"} == set(document["knee90"])
     assert "(N* = R1 Xpeak: throughput still rises at depth 128)" in run.out
     verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128", "--details").out
     assert "the bend is soft, no sharp knee" in verdict

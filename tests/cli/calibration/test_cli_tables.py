@@ -43,6 +43,7 @@ def test_a_table_is_read_in_si_and_obeys_littles_law(name: str, unit: str, last:
     assert [f for f in audit(sweep) if f.severity == "error"] == []
 
 
+@pytest.mark.usefixtures("compare_once")
 @pytest.mark.parametrize(("name", "unit", "last"), READ)
 def test_a_table_fits_and_compares_in_its_own_words(
     qsim: Callable[..., Any], name: str, unit: str, last: tuple[float, ...]

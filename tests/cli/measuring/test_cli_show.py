@@ -17,8 +17,8 @@ def views_of(qsim: Any, name: str, *more: str) -> dict[str, Any]:
     return {view["name"]: view for view in section["views"]}
 
 
-def test_report_000_has_heat_maps_of_latency_and_of_throughput_over_size_and_read_share(qsim: Any) -> None:
-    views = views_of(qsim, "000-ssd")
+def test_report_000_has_heat_maps_of_latency_and_of_throughput_over_size_and_read_share(once: Any) -> None:
+    views = views_of(once, "000-ssd")
     for word in ("latency", "throughput"):
         maps = [view for name, view in views.items() if name.startswith(f"{word}-map-")]
         assert [len(one["rows"]) for one in maps] == [12, 12, 12]
@@ -26,51 +26,51 @@ def test_report_000_has_heat_maps_of_latency_and_of_throughput_over_size_and_rea
     assert "6.89 µs (128 KiB, 0 % reads) to 3.97 ms (16 KiB, 100 % reads)" in views["latency-map-1"]["caption"]
 
 
-def test_report_000_has_reads_against_writes_side_by_side(qsim: Any) -> None:
-    views = views_of(qsim, "000-ssd")
+def test_report_000_has_reads_against_writes_side_by_side(once: Any) -> None:
+    views = views_of(once, "000-ssd")
     assert views["throughput-reads-against-writes"]["caption"] == "Writes reach 15 to 27 times the throughput of reads."
     assert {row["read_fraction"] for row in views["latency-reads-against-writes"]["rows"]} == {0.0, 1.0}
-    assert "SHOWS   Writes reach 15 to 27 times" in qsim("show", "--dataset", "000-ssd").out
+    assert "SHOWS   Writes reach 15 to 27 times" in once("show", "--dataset", "000-ssd").out
 
 
-def test_memory_in_a_cache_is_shown_over_delay_with_the_reason_and_compare_says_what_to_run(qsim: Any) -> None:
-    assert "No knee is fitted to these curves: a buffer of 4 KiB fits" in qsim("show", "--dataset", "000-memory").out
-    assert "bandwidth-against-load" in views_of(qsim, "000-memory")
-    refused = qsim("compare", "--dataset", "000-memory")
+def test_memory_in_a_cache_is_shown_over_delay_with_the_reason_and_compare_says_what_to_run(once: Any) -> None:
+    assert "No knee is fitted to these curves: a buffer of 4 KiB fits" in once("show", "--dataset", "000-memory").out
+    assert "bandwidth-against-load" in views_of(once, "000-memory")
+    refused = once("compare", "--dataset", "000-memory")
     assert refused.code == 1
     assert "run: qsim show --dataset 000-memory --report measured.html" in refused.error
 
 
-def test_reports_001_and_004_are_held_against_their_data_sheets(qsim: Any) -> None:
+def test_reports_001_and_004_are_held_against_their_data_sheets(once: Any) -> None:
     sheet = ("--datasheet", "read=400k,write=118k,latency=80us")
-    text = qsim("show", "--dataset", "001-ssd", *sheet).out
+    text = once("show", "--dataset", "001-ssd", *sheet).out
     assert "SHEET   Reads reach 26.3 k/s (computed: bandwidth / block) at most" in text
     assert "15 times less than the data sheet's 400 k/s" in text
     assert "14 times less than the data sheet's 118 k/s" in text
     assert "2.4 times the data sheet's 80.0 µs" in text
-    caption = views_of(qsim, "001-ssd", *sheet)["throughput-against-load"]["caption"]
+    caption = views_of(once, "001-ssd", *sheet)["throughput-against-load"]["caption"]
     assert "data sheet's 400 k/s" in caption
-    assert "Requests of an unknown mix reach 108 k/s" in qsim("show", "--dataset", "004-ssd-depth", *sheet).out
+    assert "Requests of an unknown mix reach 108 k/s" in once("show", "--dataset", "004-ssd-depth", *sheet).out
 
 
 @pytest.mark.parametrize("wrong", ["read", "reads=4", "read=1k,read=2k", "latency=quick"])
-def test_a_data_sheet_that_cannot_be_read_is_named(qsim: Any, wrong: str) -> None:
-    refused = qsim("show", "--dataset", "001-ssd", "--datasheet", wrong)
+def test_a_data_sheet_that_cannot_be_read_is_named(once: Any, wrong: str) -> None:
+    refused = once("show", "--dataset", "001-ssd", "--datasheet", wrong)
     assert refused.code == 2
     assert "--datasheet" in refused.error
 
 
-def test_report_002_shows_its_percentiles_over_the_depth_as_table_and_picture(qsim: Any) -> None:
-    text = qsim("show", "--dataset", "002-ssd-tails").out
+def test_report_002_shows_its_percentiles_over_the_depth_as_table_and_picture(once: Any) -> None:
+    text = once("show", "--dataset", "002-ssd-tails").out
     assert "SHOWS   write (as published): the p99.9 goes from 210 µs at queue depth 1 to 2.24 ms at 16." in text
     assert "workload              queue depth      p50      p95      p99    p99.9" in text
     assert "read (as published)            32   165 µs   313 µs   375 µs   594 µs" in text
-    views = views_of(qsim, "002-ssd-tails")
+    views = views_of(once, "002-ssd-tails")
     assert [name for name in views if name.startswith("tails")] == ["tails-1", "tails-2"]
 
 
-def test_report_002_shows_its_baseline_with_its_spread_and_names_the_variance_that_is_none(qsim: Any) -> None:
-    text = " ".join(qsim("show", "--dataset", "002-ssd-baseline").out.split())
+def test_report_002_shows_its_baseline_with_its_spread_and_names_the_variance_that_is_none(once: Any) -> None:
+    text = " ".join(once("show", "--dataset", "002-ssd-baseline").out.split())
     assert "4Ki random read 100 % 52.9 µs 48.3 µs 56.6 µs 130 µs" in text
     assert "4Ki random both ~50 % 35.8 µs = 40.6 µs =" in text
     assert "= computed, not measured: latency (law of total variance)" in text
@@ -118,8 +118,8 @@ def test_several_tables_of_latencies_alone_are_a_section_each_and_audited_as_the
     assert [f["check"] for f in alone] == ["variance"]
 
 
-def test_a_command_that_needs_a_curve_says_that_latencies_alone_are_none(qsim: Any) -> None:
-    refused = qsim("compare", str(SEED / "002-ssd-tails.csv")).error
+def test_a_command_that_needs_a_curve_says_that_latencies_alone_are_none(once: Any) -> None:
+    refused = once("compare", str(SEED / "002-ssd-tails.csv")).error
     assert "is no curve: it has latencies, but no throughput; to see them, run: qsim show " in refused
 
 
@@ -156,24 +156,24 @@ def test_the_spread_of_workloads_that_are_neither_reads_nor_writes_is_said(qsim:
     [("004-ssd-block-size", "cross at 70 KiB"), ("003-ssd-read", "depth 4: IOPS and bandwidth cross at 34 KiB, both")],
 )
 def test_reports_002_to_004_have_both_rates_over_the_block_size_with_their_crossover(
-    qsim: Any, name: str, crossover: str
+    once: Any, name: str, crossover: str
 ) -> None:
-    view = views_of(qsim, name)["iops-and-bandwidth-1"]
+    view = views_of(once, name)["iops-and-bandwidth-1"]
     assert crossover in view["caption"]
     assert all(row["bandwidth_bytes_per_s"] > 0 and row["throughput_per_s"] > 0 for row in view["rows"])
 
 
-def test_report_004_has_reads_and_writes_apart_over_the_mix(qsim: Any) -> None:
-    view = views_of(qsim, "004-ssd-mix")["latency-by-direction-1"]
+def test_report_004_has_reads_and_writes_apart_over_the_mix(once: Any) -> None:
+    view = views_of(once, "004-ssd-mix")["latency-by-direction-1"]
     at_half = next(row for row in view["rows"] if row["read_fraction"] == 0.5)
     assert at_half["read_latency_s"] == pytest.approx(20.29e-6)
     assert at_half["write_latency_s"] == pytest.approx(26.39e-6)
     assert "writes take 1.2 to 1.3 times as long as reads" in view["caption"]
 
 
-def test_latency_over_depth_is_drawn_as_the_report_measured_it(qsim: Any) -> None:
+def test_latency_over_depth_is_drawn_as_the_report_measured_it(once: Any) -> None:
     """Report 004 printed 155.56 µs at depth 32, where N / X is 296 µs."""
-    caption = views_of(qsim, "004-ssd-depth")["latency-against-load"]["caption"]
+    caption = views_of(once, "004-ssd-depth")["latency-against-load"]["caption"]
     assert "to 5.36 ms (depth 1024)" in caption
 
 
