@@ -25,7 +25,7 @@ from calibrate.cli.failures import (
     refused_parameter,
     wrong_usage,
 )
-from calibrate.cli.interrupts import stopping_cleanly
+from calibrate.cli.interrupts import interrupted, stopping_cleanly
 from qsim.errors import InvalidParameterError
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -207,6 +207,8 @@ class Commands(LazyGroup):
 def _report(error: BaseException, *, as_json: bool) -> int:
     """Report the failure: one line on stderr, and with --json an error document on stdout."""
     failure = failure_of(error)
+    if interrupted() and not isinstance(error, CommandError):  # an import that is cut short fails as any other
+        failure = failure_of(KeyboardInterrupt())
     if os.environ.get("QSIM_DEBUG"):
         traceback.print_exception(error)
     complain(f"error: {failure.message}")

@@ -97,10 +97,15 @@ def stopping_cleanly() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def interrupted() -> bool:
+    """Whether a signal ended the run, also where a library made another exception of it."""
+    return _signalled.is_set()
+
+
 def raise_if_interrupted() -> None:
     """Raise KeyboardInterrupt where a signal came whose exception was lost.
 
     Python drops exceptions that are raised while it runs a finalizer or forks, and with them a Ctrl-C of that moment.
     """
-    if _signalled.is_set():
+    if interrupted():
         raise KeyboardInterrupt

@@ -96,6 +96,29 @@ def test_the_installed_program_begins_there(repository):
     assert project["scripts"] == {"qsim": "calibrate.cli.entry:main"}
 
 
+SIGNALLED_IN_A_LIBRARY = """
+import os, signal, sys, time
+import measure.datasets
+from calibrate.cli.entry import main
+
+def names():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise ImportError("half of a library")
+
+measure.datasets.dataset_names = names
+sys.argv = ["qsim", "datasets"]
+main()
+"""
+
+
+def test_a_signal_that_a_library_took_for_an_error_ends_with_130():
+    done = subprocess.run([sys.executable, "-c", SIGNALLED_IN_A_LIBRARY], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
 def test_an_interrupted_simulation_ends_with_130(program, number):
     started = program(LONG)
