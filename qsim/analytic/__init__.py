@@ -1,7 +1,7 @@
 """Formulas: one file per family, each opening with its theory and its source.
 
 :func:`solve` tries the families in turn and uses the first that applies.  A family is a module with a ``FORMULA``
-(:class:`~qsim.analytic.views.Formula`); adding one means adding a file and naming it here.
+(:class:`~qsim.analytic.views.Formula`); adding one means adding a file and naming it here, or in ``open/one_queue.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from qsim.analytic.views import Formula, OpenQueue, of_network, open_queue
+from qsim.analytic.views import Formula, of_network
 from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics
 from qsim.models import Network
@@ -20,34 +20,13 @@ def formulas() -> tuple[Formula[Any], ...]:
     """Every family, most specific first, approximations last; imported on first use: a fit needs only two of them."""
     from qsim.analytic import repairman
     from qsim.analytic.networks import jackson, mean_value, product_form
-    from qsim.analytic.open import (
-        approximations,
-        birth_death,
-        disciplines,
-        gimc,
-        markovian,
-        mdc,
-        mg1,
-        mm1,
-        mmc,
-        priorities,
-        split,
-    )
+    from qsim.analytic.open import one_queue, priorities, split
 
     return (
-        mm1.FORMULA,
-        mmc.FORMULA,
-        birth_death.LIMITED_FORMULA,
-        birth_death.LOSS_FORMULA,
-        mdc.FORMULA,
-        mg1.FORMULA,
-        markovian.FORMULA,
-        gimc.FORMULA,
-        birth_death.SPEEDS_FORMULA,
-        disciplines.FORMULA,
+        *one_queue.FORMULAS[:-1],
         priorities.FORMULA,
         split.FORMULA,
-        approximations.FORMULA,
+        one_queue.FORMULAS[-1],
         repairman.FORMULA,
         product_form.FORMULA,
         mean_value.FORMULA,
@@ -93,16 +72,3 @@ def solve(network: Network) -> Metrics:
         raise NoFormulaError(network.kendall)
     formula, view = found
     return of_network(network, formula.solve(view))
-
-
-def queue_formula(queue: OpenQueue) -> Formula[OpenQueue] | None:
-    """The first family whose theory covers one open station."""
-    return next((f for f in formulas() if f.view is open_queue and f.applies(queue)), None)
-
-
-def solve_queue(queue: OpenQueue) -> Metrics:
-    """Solve one open station; raises what :func:`solve` raises."""
-    formula = queue_formula(queue)
-    if formula is None:
-        raise NoFormulaError(queue.kendall)
-    return formula.solve(queue)

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 
 from qsim.analytic.open.mg1 import MG1Times
 from qsim.analytic.open.mmc import erlang_c
+from qsim.analytic.open.one_queue import solve_queue
 from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, Formula, OpenQueue, class_queue, is_one_exponential
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import UnstableQueueError
@@ -109,8 +110,6 @@ def solve(model: ClassQueue) -> Metrics:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
     kind: Kind = "exact"
     if model.priority == "none":
-        from qsim.analytic import solve_queue
-
         whole = solve_queue(OpenQueue(Exponential(1 / model.arrival_rate), mixed_service(classes), c))
         waits, kind, method, p_wait = [whole.Wq] * len(classes), whole.kind, whole.method, whole.p_wait
     elif c == 1:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from qsim.analytic.open.one_queue import queue_formula, solve_queue
 from qsim.analytic.views import Formula, OpenQueue, open_queue
 from qsim.distributions import Erlang, Exponential
 from qsim.metrics import Metrics
@@ -33,17 +34,11 @@ def one_of(model: OpenQueue) -> OpenQueue:
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, several servers joined at random or in turn, and one of them has a formula."""
     several = model.own_queues and model.capacity is None and model.poisson
-    if not several or model.queues == "shortest":
-        return False
-    from qsim.analytic import queue_formula
-
-    return queue_formula(one_of(model)) is not None
+    return several and model.queues != "shortest" and queue_formula(one_of(model)) is not None
 
 
 def solve(model: OpenQueue) -> Metrics:
     """As accurate as the formula of one server; raises UnstableQueueError when ρ >= 1."""
-    from qsim.analytic import solve_queue
-
     one = one_of(model)
     r, k = solve_queue(one), model.servers
     return dataclasses.replace(

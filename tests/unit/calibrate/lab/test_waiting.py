@@ -1,4 +1,7 @@
-"""Nothing that the instructor does waits without a bar: each callback of the server changes something that has one."""
+"""Nothing that the instructor does waits without a bar: each callback of the server changes something that has one.
+
+Those that set nothing but a store change nothing that anybody sees.
+"""
 
 from __future__ import annotations
 
@@ -72,4 +75,4 @@ def test_an_action_changes_what_has_a_bar(action, table):
     assert begun
     for callback in begun:
         changed = {output.partition(".")[0] for output in callback["output"].strip(".").split("...")}
-        assert changed & barred, f"{action}: no bar at {changed}"
+        assert changed & barred or all(name.endswith("-range") for name in changed), f"{action}: no bar at {changed}"
