@@ -33,7 +33,7 @@ from measure.loads import ArrivalRate, Bandwidth, BufferSize, ClosedLoad, Load
 from measure.store.directory import MANIFEST, SweepStore
 from measure.sweep import Sweep, join, of_several_kinds, way_of_coming
 from measure.text_files import STDIN, reading, shown_name
-from measure.units import counted
+from measure.units import counted, first_of
 
 
 def load(
@@ -365,8 +365,7 @@ def files_left_out(names: Sequence[str]) -> list[Finding]:
     """One finding that names the files with the reasons; none without a file."""
     if not names:
         return []
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    message = f"{counted(len(names), 'file')} left out: {', '.join(sorted(names)[:MOST_NAMED])}{more}."
+    message = f"{counted(len(names), 'file')} left out: {first_of(sorted(names), MOST_NAMED)}."
     return [Finding("files-left-out", "info", message, "", "load a measurement among them by its own name.")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -262,6 +262,16 @@ def counted(count: int, noun: str) -> str:
     ('1 row', '3 rows')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def first_of(names: Sequence[object], most: int) -> str:
+    """At most so many names, and how many more there are.
+
+    >>> first_of(["a", "b"], 2), first_of([1, 2, 4, 8], 2)
+    ('a, b', '1, 2 and 2 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(map(str, names[:most]))}{more}"
 
 
 _RATIO = re.compile(r"(?<![\d:/.])(\d+(?:\.\d+)?)\s*[:/]\s*(?!0\d)(\d+(?:\.\d+)?)(?![\d:/])")

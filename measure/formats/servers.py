@@ -18,6 +18,7 @@ from itertools import groupby
 from typing import Any
 
 from measure.errors import DataError
+from measure.findings import MOST_NAMED
 from measure.formats.load_tools import (
     Fields,
     Tool,
@@ -32,12 +33,11 @@ from measure.formats.server_reports import CLOSED_LOOP, ServerRun, load_of_a_cou
 from measure.formats.tables.cells import check_rows
 from measure.sweep import Sweep
 from measure.text_files import HEAD_BYTES
-from measure.units import plain_number
+from measure.units import first_of, plain_number
 
 LEAST_S = 2
 """Seconds: a number of users that lasted less is left out, as the tool was still starting or stopping them."""
 
-_MOST_NAMED = 10
 _START, _TOOK, _THREADS, _FINE = "timeStamp", "elapsed", "allThreads", "success"
 
 
@@ -120,8 +120,7 @@ def _held(runs: list[ServerRun], short: Sequence[int], name: str) -> list[Server
     if not runs:
         raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")
     if passed := sorted({*short} - {0, *(run.clients for run in runs)}):
-        more = f" and {len(passed) - _MOST_NAMED} more" if len(passed) > _MOST_NAMED else ""
-        named = f"{', '.join(map(str, passed[:_MOST_NAMED]))}{more}"
+        named = first_of(passed, MOST_NAMED)
         note = f"numbers of users that lasted less than {LEAST_S} s, or without answers, are left out: {named}"
         runs[0] = replace(runs[0], notes=(note,))
     return runs
@@ -379,13 +378,13 @@ def _of_document(tool: Tool, one: _Document, name: str) -> ServerRun:
 
 def _by_table(tool: Tool, text: str, name: str) -> list[ServerRun]:
     """The runs of a text that the table of tools reads, or whose fields are those of a document."""
+    if not tool.document:
+        return runs_of_text(tool, _lines(text), name, partial(run_of, tool))
     backend = re.search(r"^Backend:\s+(\S+)", text, re.MULTILINE)
-    named = {"backend": backend[1] if backend else ""}
+    named, of_document = {"backend": backend[1] if backend else ""}, JSON[tool.document][1]
 
     def read(found: Fields, where: str) -> ServerRun:
-        if not tool.document:
-            return run_of(tool, found, where)
-        return JSON[tool.document][1](named | {key: values[0] for key, values in found.items()}, where)
+        return of_document(named | {key: values[0] for key, values in found.items()}, where)
 
     return runs_of_text(tool, _lines(text), name, read)
 

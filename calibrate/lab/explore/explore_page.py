@@ -115,7 +115,7 @@ MOST_SEEDS = 2**31
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 RUNNING = {"again": "Another run", "many": f"{RUNS} runs"}
 EXPORT_AT = "/lab/explore.html"
-WARMING_MS = 1500  # seconds, longer than an answer takes: a browser drops an answer when it has sent a newer request
+WARMING_MS = 1500  # longer than an answer takes: a browser drops an answer when it has sent a newer request
 KEY = {
     "theory": "theory",
     "simulated": "simulated; 1 in 20 of the 95 % intervals misses the theory",

@@ -89,7 +89,7 @@ _WITH_UNIT = re.compile(
     r"(?P<value>[+-]?[\d.,]*\d[kKMG]?)\s?(?P<unit>[^\W\d_][\w/ ]{0,12}|/s|/sec)(?:\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?\w*)?"
 )
 _SPREAD = re.compile(r"(?P<value>[+-]?[\d.,]*\d)\s?(?:±|\+/-|\+-)\s?[\d.,]+\s?(?P<unit>(?:[^\W\d_][\w/ ]{0,12}|/s)?)")
-_MARKED = re.compile(r"(?P<figure>[+-]?[\d.,]*\d\s?[^\W\d]{0,5}(?:/s)?)(?:\s?\[\w{1,2}\]|\s?[*†‡§¶]{1,3}|\s?[¹²³])")
+_MARKED = re.compile(r"(?P<figure>[+-]?[\d.,]*\d\s?[^\W\d]{0,5}(?:/s)?)(?:\s?\[\w{1,2}\]|\s?[*†‡§¶]{1,3})")
 
 _IN_PARTS = re.compile(r"(?:(\d+)h)?(\d+)m(\d+(?:\.\d+)?)s")  # a time as Go prints it
 

@@ -22,7 +22,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.which_kind import TOLD
-from measure.units import parse_bytes
+from measure.units import first_of, parse_bytes
 
 VOCABULARY: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("synonyms.toml").read_text("utf-8"))
 """The words of columns, and the units."""
@@ -365,8 +365,7 @@ def columns_option(parts: Sequence[str]) -> str:
 
 def found_columns(header: Sequence[str]) -> str:
     """The columns of a table in words."""
-    more = f" and {len(header) - _MOST_NAMES} more" if len(header) > _MOST_NAMES else ""
-    return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
+    return f"its columns are {first_of(header, _MOST_NAMES)}"
 
 
 # --- rates and mean times by their words ------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ from measure.formats.which_kind import said
 from measure.loads import ArrivalRate, ClosedLoad, CountedLoad, Depth, InjectedDelay, Load, Outstanding, counted_in
 from measure.origin import MEASURED, ORIGIN, PUBLISHED, Provenance, assumed, can_judge, computed
 from measure.sweep import OPTIONAL, REQUIRED, Sweep, describe_series, of_several_kinds
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
+from measure.units import CACHE_LINE_BYTES, counted, first_of, format_bytes, parse_mix
 
 _WORDS = {"load": "load", **WORDS, "jobs": "number of jobs", "pipeline": "pipeline"}
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
@@ -176,8 +176,7 @@ def _kept_up(roles: Roles, name: str) -> Finding:
 
 
 def _unused(unused: Sequence[str], name: str) -> Finding:
-    more = f" and {len(unused) - _MOST_LINES} more" if len(unused) > _MOST_LINES else ""
-    what = f"{counted(len(unused), 'column')} not used: {', '.join(unused[:_MOST_LINES])}{more}"
+    what = f"{counted(len(unused), 'column')} not used: {first_of(unused, _MOST_LINES)}"
     remedy = "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series)."
     return note("columns", f"{name}: {what}.", remedy, "their names say nothing that is known here.")
 

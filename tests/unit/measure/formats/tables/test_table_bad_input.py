@@ -119,6 +119,12 @@ def test_empty_cells_are_not_completed_where_the_law_does_not_hold(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("power", ["10¹", "10²"])
+def test_a_small_digit_may_be_a_power_and_is_no_footnote(tmp_path: Path, power: str) -> None:
+    with pytest.raises(DataError, match=f"'{power}' in line 3, column '.*' is not a number"):
+        load(_table(tmp_path, f"{HEADER}1,10000,100\n{power},40000,200\n"))
+
+
 @pytest.mark.parametrize("failed", ["timeout", "FAILED", "n/a", "OOM"])
 def test_a_run_that_failed_is_left_out_and_named(tmp_path: Path, failed: str) -> None:
     sweep = load(_table(tmp_path, f"{HEADER}1,10000,100\n8,40000,200\n64,{failed},{failed}\n"))
